@@ -1,0 +1,35 @@
+# One environment for everything: .venv in this folder.
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+BIN := .venv/bin
+
+.PHONY: help install demo test lint soak bench clean
+
+help:  ## what can be made
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: .venv/.done  ## make .venv with everything in it (the second run does nothing)
+
+.venv/.done: pyproject.toml requirements.lock scripts/install.py
+	@$(PYTHON) scripts/install.py
+	@touch $@
+
+demo: install  ## the main job: a continuous top-k query on Spark
+	@$(BIN)/topwater demo
+
+test: install  ## all tests that fit in minutes
+	@$(BIN)/python -m pytest -m "not soak"
+
+soak: install  ## the long suites
+	@$(BIN)/python -m pytest -m soak --timeout 7200
+
+lint: install  ## style, types, layers
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: install  ## every benchmark, in its quick form
+	@$(BIN)/topwater bench core --quick
+
+clean:  ## remove the environment and all that was generated
+	@rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

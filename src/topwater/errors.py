@@ -1,0 +1,53 @@
+"""What Topwater raises. Every message says what is wrong and what to do."""
+
+from __future__ import annotations
+
+
+class TopwaterError(Exception):
+    """The root of all errors raised on purpose.
+
+    Parameters
+    ----------
+    problem
+        What is wrong, in one sentence.
+    fix
+        What to do about it, in one sentence.
+
+    Examples
+    --------
+    >>> print(TopwaterError("the port 8080 is taken", fix="pass --port"))
+    the port 8080 is taken
+      fix: pass --port
+    """
+
+    def __init__(self, problem: str, *, fix: str = "") -> None:
+        self.problem = problem
+        self.fix = fix
+        super().__init__(f"{problem}\n  fix: {fix}" if fix else problem)
+
+
+class QueryError(TopwaterError, ValueError):
+    """A setting that can't work, found when the query is built.
+
+    Examples
+    --------
+    >>> print(QueryError("must be at least 1, not 0", field="k", fix="ask for one item or more"))
+    k: must be at least 1, not 0
+      fix: ask for one item or more
+    """
+
+    def __init__(self, problem: str, *, field: str = "", fix: str = "") -> None:
+        self.field = field
+        super().__init__(f"{field}: {problem}" if field else problem, fix=fix)
+
+
+class BatchError(TopwaterError):
+    """A batch whose columns are not those the query names."""
+
+
+class StateError(TopwaterError):
+    """A snapshot that this query, or this version, can't read."""
+
+
+class EnvironmentProblem(TopwaterError):
+    """The machine lacks something: Java, a port, a package."""

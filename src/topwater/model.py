@@ -1,0 +1,155 @@
+"""The nouns: windows, items, answers. Frozen values without behaviour of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Millis: TypeAlias = int
+"""A point or a span of event time, in whole milliseconds (or events, for count windows)."""
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+KeyArray: TypeAlias = npt.NDArray[Any]
+"""Keys: int64, or Python strings in an object array."""
+
+Key: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """The span ``(opens, closes]``: open on the left, closed on the right.
+
+    For count windows the two ends are event positions; the first event has position 1.
+    """
+
+    index: int
+    opens: Millis
+    closes: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Things that can be ranked, as columns of equal length. Larger scores rank higher.
+
+    The total order is: score descending, then the younger, then the smaller key.
+    """
+
+    score: FloatArray
+    time: IntArray
+    key: KeyArray
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def take(self, rows: npt.NDArray[Any] | slice) -> Items:
+        """The items at ``rows``, in that order."""
+        return Items(self.score[rows], self.time[rows], self.key[rows])
+
+    def ranked(self) -> Items:
+        """The same items, best first.  O(n log n)."""
+        return self.take(np.lexsort((self.key, -self.time, -self.score)))
+
+    @staticmethod
+    def empty(key_dtype: npt.DTypeLike = np.int64) -> Items:
+        """No items at all."""
+        return Items(np.empty(0), np.empty(0, np.int64), np.empty(0, key_dtype))
+
+    @staticmethod
+    def concat(parts: list[Items]) -> Items:
+        """All items of ``parts``, in order. Empty parts do not decide the type of the keys."""
+        full = [part for part in parts if len(part)] or parts[:1]
+        if not full:
+            return Items.empty()
+        if len(full) == 1:
+            return full[0]
+        return Items(
+            np.concatenate([part.score for part in full]),
+            np.concatenate([part.time for part in full]),
+            np.concatenate([part.key for part in full]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Items grouped by pane: ``items[bounds[j]:bounds[j+1]]`` lie in pane ``panes[j]``.
+
+    Panes are distinct and ascending, and none is empty.
+    """
+
+    panes: IntArray
+    bounds: IntArray
+    items: Items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What happened to the events since the last answer. Nothing is dropped without a count."""
+
+    events: int = 0
+    late: int = 0
+    before_start: int = 0
+    bad_key: int = 0
+    bad_time: int = 0
+    bad_score: int = 0
+    skipped_windows: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
+
+    @property
+    def bad(self) -> int:
+        """Events that could not be used at all."""
+        return self.bad_key + self.bad_time + self.bad_score
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of an answer."""
+
+    rank: int
+    key: Key
+    score: float
+    time: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The k best items of one window, best first.
+
+    Attributes
+    ----------
+    window
+        The window that closed.
+    rows
+        At most k rows; fewer when the window holds fewer items.
+    exact
+        Whether the ranking is certainly the one that sorting the whole window would give.
+    candidates
+        How many items are remembered after this answer.
+    counts
+        Events used and dropped since the answer before.
+    """
+
+    window: Window
+    rows: tuple[Row, ...]
+    exact: bool = True
+    candidates: int = 0
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys, best first."""
+        return [row.key for row in self.rows]
+
+    @property
+    def scores(self) -> list[float]:
+        """The scores, best first."""
+        return [row.score for row in self.rows]

@@ -1,0 +1,149 @@
+"""What may be swapped, and the contract of each: numbered, so that tests and errors can cite it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+from topwater.errors import QueryError
+from topwater.model import Arrivals, FloatArray, Items
+from topwater.windows import Windows
+
+
+@runtime_checkable
+class CandidateList(Protocol):
+    """Keeps what can still win. Larger scores rank higher.
+
+    The *current* window is the oldest one not yet expired; it is 0 until :meth:`expire` is
+    called.
+
+    Contract
+    --------
+    L1. ``add`` takes items of any pane that is in the current or a later window. Batches may
+        cut the stream anywhere, and panes may come out of order.
+    L2. ``top(w)``, for the current or a later window, is the k best of all items added that lie
+        in window w, in the total order (score descending, the younger, the smaller key).
+    L3. ``expire(w)`` says that no window up to w will be asked for again. It may jump over
+        windows, and repeating it changes nothing.
+    L4. Iteration yields the items kept, best first, and ``len`` counts them. Each is in the
+        current or a later window.
+    L5. ``snapshot`` returns items that, added to a new list whose windows are expired as far,
+        give a list that answers the same.
+    L6. ``check`` raises ``AssertionError`` if an invariant of the structure is broken.
+    L7. Nothing depends on the clock, on a random source, or on the way batches were cut.
+    """
+
+    @property
+    def windows(self) -> Windows:
+        """The windows that the list was made for."""
+
+    @property
+    def k(self) -> int:
+        """How many items an answer has."""
+
+    def add(self, arrivals: Arrivals) -> None:
+        """Bring new items."""
+
+    def top(self, window: int) -> Items:
+        """The best k of a window, best first."""
+
+    def expire(self, window: int) -> None:
+        """Forget what is in no window after ``window``."""
+
+    def __iter__(self) -> Iterator[tuple[float, int, object]]:
+        """(score, time, key) of every item kept, best first."""
+
+    def __len__(self) -> int:
+        """How many items are kept."""
+
+    def snapshot(self) -> Items:
+        """All that a restart needs."""
+
+    def check(self) -> None:
+        """Verify the structure's own invariants."""
+
+
+@runtime_checkable
+class Sweeps(Protocol):
+    """A list that answers many windows in one call.
+
+    L8. ``sweep(a, w)`` equals: for each window from the current one to w, ``add`` the arrivals
+        that lie in it and were not added yet, ``top``, ``expire``. The answers come as one run
+        of items with the number of items per window; arrivals of later panes are kept.
+    """
+
+    def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, list[int]]:
+        """Answers of all windows up to ``until``."""
+
+
+class Scores(Protocol):
+    """Turns columns into scores.
+
+    Contract
+    --------
+    S1. ``evaluate`` is a pure function of the columns: row i of the result depends on row i only
+        (running ranges, which depend on the rows before, are held by the monitor).
+    S2. ``bounds`` encloses every score that the unknown columns could give inside their ranges.
+    S3. A NaN or infinite input gives a NaN or infinite score, never a finite one.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns it reads."""
+
+    def evaluate(self, columns: dict[str, FloatArray]) -> FloatArray:
+        """One score per row."""
+
+
+ListMaker = Callable[[Windows, int], CandidateList]
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names → makers, with an error that lists the alternatives.
+
+    Examples
+    --------
+    >>> shapes = Registry[int]("shape")
+    >>> shapes.add("square", 4, "four equal sides")
+    >>> shapes["square"]
+    4
+    >>> shapes["circle"]
+    Traceback (most recent call last):
+    ...
+    topwater.errors.QueryError: shape: 'circle' is unknown
+      fix: use one of: square
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._entries: dict[str, tuple[T, str]] = {}
+
+    def add(self, name: str, entry: T, summary: str) -> None:
+        """Make ``entry`` known as ``name``."""
+        if name in self._entries:
+            raise QueryError(
+                f"{name!r} is registered already", field=self.kind, fix="choose another name"
+            )
+        self._entries[name] = (entry, summary)
+
+    def __getitem__(self, name: str) -> T:
+        try:
+            return self._entries[name][0]
+        except KeyError:
+            raise QueryError(
+                f"{name!r} is unknown",
+                field=self.kind,
+                fix=f"use one of: {', '.join(self._entries)}",
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def summary(self, name: str) -> str:
+        """One line on what the entry is."""
+        return self._entries[name][1]
