@@ -1,5 +1,8 @@
 # One environment for everything: .venv in this folder.
-PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3)
+# The first Python that is new enough; a name on PATH may be a stub that does not run.
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; \
+	done; echo python3)
 BIN := .venv/bin
 
 .PHONY: help install demo test lint soak bench clean
@@ -11,7 +14,6 @@ install: .venv/.done  ## make .venv with everything in it (the second run does n
 
 .venv/.done: pyproject.toml requirements.lock scripts/install.py
 	@$(PYTHON) scripts/install.py
-	@touch $@
 
 demo: install  ## the main job: a continuous top-k query on Spark
 	@$(BIN)/topwater demo
