@@ -1,0 +1,6 @@
+"""Host 2: the same monitor on Spark Structured Streaming.  A thin shell with no decisions in it."""
+
+from topwater.spark.generated import register
+from topwater.spark.session import require, session, settings
+
+__all__ = ["register", "require", "session", "settings"]

@@ -1,0 +1,277 @@
+"""A Spark session that is quiet, private and has the settings that Topwater needs."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import logging
+import os
+import shutil
+import sys
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from topwater.errors import EnvironmentProblem
+from topwater.spark.java import find_java, shim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_STATE = "org.apache.spark.sql.execution.streaming"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+_ROCKSDB = f"{_STATE}.state.RocksDBStateStoreProvider"
+_OLDEST_PROTOBUF = (6, 33, 5)
+_LONGEST_SOCKET_FOLDER = 60  # a socket's path has at most 104 to 108 bytes, 43 of them its name
+
+
+def settings(*, shuffle_partitions: int = 1) -> dict[str, str]:
+    """The settings that a session of your own should have, whatever cluster it runs on.
+
+    Only the first is a must (:func:`require` checks it); the others make micro-batches shorter.
+
+    Parameters
+    ----------
+    shuffle_partitions
+        How many tasks the stateful stage has. Spark records it in the checkpoint: later changes
+        have no effect on a query that goes on from there.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> builder = SparkSession.builder.appName("mine").config(map=settings())
+    """
+    return {
+        _PROVIDER: _ROCKSDB,
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # The default manager forks a shell for each checkpoint file when Hadoop's native library
+        # is absent, as it is in the pip package: 27 ms a file.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            f"{_STATE}.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
+        "spark.sql.shuffle.partitions": str(shuffle_partitions),
+    }
+
+
+def require(spark: SparkSession) -> None:
+    """Check that a session can run Topwater.
+
+    Raises
+    ------
+    EnvironmentProblem
+        Naming the setting or the package to change.
+    """
+    provider = spark.conf.get(_PROVIDER, "") or ""
+    if not provider.endswith("RocksDBStateStoreProvider"):
+        raise EnvironmentProblem(
+            "the session keeps its state in a store without timers and typed values",
+            fix=f'spark.conf.set("{_PROVIDER}", "{_ROCKSDB}"), or build the session with '
+            "topwater.spark.settings()",
+        )
+    _require_protobuf()
+
+
+def session(
+    name: str = "topwater",
+    *,
+    master: str | None = None,
+    shuffle_partitions: int = 1,
+    quiet: bool = True,
+    log_file: str | Path | None = None,
+    conf: Mapping[str, str] | None = None,
+) -> SparkSession:
+    """A Spark session on this machine, started if there is none.
+
+    A session that is active already is returned as it is, if it has what :func:`require` asks.
+
+    Parameters
+    ----------
+    name
+        Shown by Spark's own tools.
+    master
+        Where to run; all cores of this machine by default.
+    shuffle_partitions
+        See :func:`settings`.
+    quiet
+        Send all that Spark, Java and the Python workers print to the log file.
+    log_file
+        Where the log goes when ``quiet``. By default it is removed with the session's other
+        files when Python ends.
+    conf
+        More Spark settings. They win over the ones made here.
+
+    Raises
+    ------
+    EnvironmentProblem
+        If Java, a package or a setting is missing, with what to do about it.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        require(active)
+        return active
+    _require_protobuf()
+    folder = _run_folder()
+    log = Path(log_file).absolute() if log_file else folder / "spark.log"
+    chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or "local[*]")
+    chosen.setAll(list(settings(shuffle_partitions=shuffle_partitions).items()))
+    chosen.setAll(list(_host_settings(chosen.get("spark.master"), folder).items()))
+    chosen.setAll(list((conf or {}).items()))
+    if quiet:
+        _log_to_file(chosen, folder, log)
+    with _environment(_variables(chosen.get("spark.master"), folder, quiet=quiet)):
+        _start(chosen, log if quiet else None)
+    return SparkSession.builder.config(conf=chosen).getOrCreate()
+
+
+def _host_settings(master: str | None, folder: Path) -> dict[str, str]:
+    """What suits a session that this process owns: one user, one run folder, no web page."""
+    found = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    if _is_local(master):
+        found |= {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.local.dir": str(folder / "local"),
+        }
+        if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
+            found |= {
+                "spark.python.unix.domain.socket.enabled": "true",
+                "spark.python.unix.domain.socket.dir": str(folder),
+            }
+    return found
+
+
+def _variables(master: str | None, folder: Path, *, quiet: bool) -> dict[str, str]:
+    """The environment that Java and the Python workers inherit."""
+    found = {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
+    if _is_local(master):
+        found["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if quiet:
+        found["PYTHONWARNINGS"] = "ignore"
+    java = find_java()
+    if java.bundled:
+        found["JAVA_HOME"] = str(shim(java, folder / "java"))
+    elif java.command.resolve().parts[-2:] == ("bin", "java"):
+        # Spark's launcher trusts JAVA_HOME blindly, also one that find_java() had to reject.
+        found["JAVA_HOME"] = str(java.command.resolve().parent.parent)
+    return found
+
+
+def _is_local(master: str | None) -> bool:
+    return (master or "").startswith("local")
+
+
+def _log_to_file(conf: SparkConf, folder: Path, log: Path) -> None:
+    """Point Java's logging at ``log``, keeping the Java options that the user gave."""
+    properties = folder / "log4j2.properties"
+    properties.write_text(
+        "rootLogger.level = warn\n"
+        "rootLogger.appenderRef.file.ref = file\n"
+        "appender.file.type = File\n"
+        "appender.file.name = file\n"
+        f"appender.file.fileName = {log}\n"
+        "appender.file.layout.type = PatternLayout\n"
+        "appender.file.layout.pattern = %d{ISO8601} %p %c{1}: %m%n%ex\n"
+    )
+    option = "spark.driver.extraJavaOptions"
+    conf.set(option, f"-Dlog4j2.configurationFile={properties} {conf.get(option, '')}".strip())
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark writes each failed analysis to stderr as JSON, besides raising it.
+        logging.getLogger(logger).disabled = True
+
+
+def _start(conf: SparkConf, log: Path | None) -> None:
+    """Start Java and the Spark context, with both outputs of Java going to ``log``."""
+    try:
+        if log is None:
+            SparkContext(conf=conf)
+            return
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as sink:
+            # The workers that Spark starts inherit these too: what they print is not log4j's.
+            gateway = SparkContext._gateway or launch_gateway(
+                conf, {"stdout": sink, "stderr": sink}
+            )
+        SparkContext(conf=conf, gateway=gateway)
+    except PySparkRuntimeError as error:
+        raise EnvironmentProblem(
+            f"Java could not start Spark{_last_words(log)}",
+            fix="check that `java -version` runs, or start with quiet=False to see everything",
+        ) from error
+
+
+def _last_words(log: Path | None) -> str:
+    """The line of the log that most likely says why, after a colon."""
+    if log is None or not log.exists():
+        return ""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    told = [line for line in lines if "error" in line.lower() or "exception" in line.lower()]
+    return f": {(told or lines)[-1][:300]}" if lines else ""
+
+
+@functools.cache
+def _run_folder() -> Path:
+    """A private folder for everything that this process' sessions write, removed at exit."""
+    folder = Path(tempfile.mkdtemp(prefix="topwater-"))
+    atexit.register(_clean, folder)
+    return folder
+
+
+def _clean(folder: Path) -> None:
+    """End Java first: it would go on writing into the folder."""
+    with contextlib.suppress(Exception):
+        _stop_java()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _stop_java() -> None:
+    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
+    if context is not None:
+        context.stop()
+    process: Any = getattr(gateway, "proc", None)
+    if gateway is None or process is None:
+        return
+    gateway.shutdown()
+    process.stdin.close()  # Java ends when this pipe does
+    process.wait(timeout=10)
+
+
+@contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """The process' environment with these variables, put back afterwards."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _require_protobuf() -> None:
+    """PySpark's stateful API imports protobuf, needs a recent one, and depends on neither."""
+    needed = ".".join(str(part) for part in _OLDEST_PROTOBUF)
+    try:
+        found = version("protobuf")
+    except PackageNotFoundError:
+        found = "none"
+    parts = tuple(int(part) for part in found.split(".")[:3] if part.isdigit())
+    if parts < _OLDEST_PROTOBUF:
+        raise EnvironmentProblem(
+            f"PySpark needs protobuf {needed} or newer; {found} is installed",
+            fix=f'pip install "protobuf>={needed}"',
+        )
