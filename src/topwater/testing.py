@@ -1,0 +1,253 @@
+"""Checks of the contracts in :mod:`topwater.protocols`, for our implementations and for yours.
+
+Plain Python and NumPy: usable from any test runner.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from topwater.model import Arrivals, IntArray, Items
+from topwater.protocols import CandidateList, Sweeps
+from topwater.windows import Windows, counting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+KeyKind: TypeAlias = Literal["int", "str"]
+Row: TypeAlias = tuple[float, int, object]
+"""(score, time, key)"""
+
+WINDOWS = (
+    Windows(9, 3, start=1),
+    Windows(5, 2),
+    Windows(100, 60),
+    Windows(100, 60, start=-130),
+    Windows(7, 1),
+    Windows(10, 10),
+    Windows(1, 1),
+    counting(12, 3),
+    counting(6),
+)
+"""Overlapping evenly and unevenly, by one, not at all, over time and over counts."""
+
+
+def random_items(
+    rng: np.random.Generator,
+    windows: Windows,
+    panes: IntArray,
+    *,
+    keys: KeyKind = "int",
+    levels: int = 12,
+    drift: float = 0.0,
+) -> Items:
+    """One random item in each of ``panes``; many of them tie, and some are equal.
+
+    Parameters
+    ----------
+    rng
+        The source of randomness.
+    windows
+        They say where panes lie.
+    panes
+        The pane of each item, in the order in which the items are to come.
+    keys
+        Whole numbers, or strings in an object array.
+    levels
+        How many different scores there are, before the drift.
+    drift
+        By how much scores rise from pane to pane; negative if later items score lower.
+
+    Examples
+    --------
+    >>> items = random_items(np.random.default_rng(1), Windows(9, 3), np.array([4, 0]))
+    >>> Windows(9, 3).pane_of(items.time).tolist()
+    [4, 0]
+    """
+    n = len(panes)
+    opens = windows.start + panes * windows.pane
+    scores = rng.integers(levels, size=n) - levels / 3 + drift * panes
+    names = rng.integers(-3, 8, size=n)
+    return Items(
+        scores.astype(np.float64),
+        (opens + rng.integers(1, windows.pane + 1, size=n)).astype(np.int64),
+        names.astype(str).astype(object) if keys == "str" else names.astype(np.int64),
+    )
+
+
+def random_cuts(rng: np.random.Generator, items: Items) -> Iterator[Items]:
+    """The items in order, as batches of random sizes, some of them empty."""
+    cuts = np.sort(rng.integers(0, len(items) + 1, size=rng.integers(0, 6)))
+    for first, last in zip([0, *cuts], [*cuts, len(items)], strict=True):
+        yield items.take(slice(int(first), int(last)))
+
+
+def rows(items: Items) -> list[Row]:
+    """(score, time, key) of each item, as Python values."""
+    return list(zip(items.score.tolist(), items.time.tolist(), items.key.tolist(), strict=True))
+
+
+def best_first(found: Iterable[Row]) -> list[Row]:
+    """The total order: score descending, then the younger, then the smaller key."""
+    return sorted(found, key=lambda row: (-row[0], -row[1], row[2]))
+
+
+def check_list(
+    make: Callable[[Windows, int], CandidateList],
+    *,
+    in_order: bool = False,
+    seeds: Iterable[int] = range(4),
+    steps: int = 40,
+    windows: Iterable[Windows] = WINDOWS,
+) -> None:
+    """Run a list against its contract, on seeded random streams.
+
+    Parameters
+    ----------
+    make
+        Builds an empty list for windows and k.
+    in_order
+        The list takes only panes that are in the current window, instead of all that L1 allows.
+    seeds
+        One stream per seed and kind of window.
+    steps
+        How many times to add, expire, sweep or restart in each stream.
+    windows
+        The kinds of window to try.
+
+    Raises
+    ------
+    AssertionError
+        Starting with the number of the clause that is broken.
+    """
+    for spans in windows:
+        for seed in seeds:
+            _Trial(make, spans, seed, in_order).run(steps)
+
+
+class _Trial:
+    """One stream, one list under test, and the items that a perfect memory would hold."""
+
+    def __init__(
+        self,
+        make: Callable[[Windows, int], CandidateList],
+        windows: Windows,
+        seed: int,
+        in_order: bool,
+    ) -> None:
+        self.make = make
+        self.windows = windows
+        self.in_order = in_order
+        self.rng = np.random.default_rng([seed, windows.width, windows.step])
+        self.k = int(self.rng.choice([1, 2, 3, 8]))
+        self.keys: KeyKind = "str" if seed % 2 else "int"
+        self.drift = float(self.rng.choice([-2, -0.1, 0, 0, 0.1, 2]))
+        self.case = f"{windows}, k={self.k}, seed={seed}"
+        self.current = 0
+        self.history: list[Row] = []
+        self.list = make(windows, self.k)
+        self.twin = make(windows, self.k)
+
+    def run(self, steps: int) -> None:
+        moves = [self.add, self.add, self.slide, self.slide, self.jump, self.restart]
+        if isinstance(self.list, Sweeps) and not self.in_order:
+            moves.append(self.sweep)
+        self.compare()
+        for _ in range(steps):
+            moves[self.rng.integers(len(moves))]()
+            self.compare()
+
+    def add(self) -> None:
+        """L1, L7: one list gets the batch whole, the other in pieces."""
+        items = self.arriving()
+        self.history += rows(items)
+        self.list.add(self.windows.group(items))
+        for part in random_cuts(self.rng, items):
+            self.twin.add(self.windows.group(part))
+
+    def slide(self) -> None:
+        self.expire(self.current)
+
+    def jump(self) -> None:
+        far = 10**9 if self.rng.random() < 0.1 else 2 * self.windows.overlap
+        self.expire(self.current + int(self.rng.integers(far)))
+
+    def expire(self, window: int) -> None:
+        """L3: repeating it changes nothing."""
+        self.current = window + 1
+        for each in (self.list, self.twin):
+            each.expire(window)
+        before = list(self.list)
+        self.list.expire(window)
+        self.demand(3, list(self.list) == before, "expiring again changed what is kept")
+
+    def restart(self) -> None:
+        """L5: go on with a list rebuilt from the snapshot."""
+        saved = self.windows.group(self.list.snapshot())
+        self.list = self.make(self.windows, self.k)
+        if self.current:
+            self.list.expire(self.current - 1)
+        self.list.add(saved)
+        self.compare(clause=5)
+
+    def sweep(self) -> None:
+        """L8: many windows in one call."""
+        items = self.arriving()
+        until = self.current + int(self.rng.integers(2 * self.windows.overlap))
+        self.history += rows(items)
+        expected = [self.expected(w) for w in range(self.current, until + 1)]
+        for each in (self.list, self.twin):
+            found, sizes = _sweep(each, self.windows.group(items), until)
+            self.demand(8, sizes == [len(top) for top in expected], f"{sizes} items per window")
+            self.same(8, rows(found), [row for top in expected for row in top], "sweep")
+        self.current = until + 1
+
+    def compare(self, clause: int = 2) -> None:
+        later = self.current + int(self.rng.integers(2 * self.windows.overlap))
+        self.list.check()
+        for window in (self.current, later):
+            right = self.expected(window)
+            self.same(clause, rows(self.list.top(window)), right, f"top({window})")
+            self.same(7, rows(self.twin.top(window)), right, f"top({window}) in other batches")
+        self.list.check()
+        self.kept()
+
+    def kept(self) -> None:
+        """L4: what is kept is in order, was added, and can still be asked for."""
+        kept = list(self.list)
+        opens = self.windows.window(self.current).opens
+        self.demand(4, len(self.list) == len(kept), f"len {len(self.list)}, not {len(kept)}")
+        self.same(4, kept, best_first(kept), "iteration")
+        self.demand(4, all(time > opens for _, time, _ in kept), "an expired item is kept")
+        self.demand(4, not Counter(kept) - Counter(self.history), "an item was never added")
+
+    def arriving(self) -> Items:
+        """Nothing, a few or a burst; in any pane that may come, most often in the next ones."""
+        first, last = self.windows.panes_in(self.current)
+        if not self.in_order:
+            last += int(self.rng.integers(2 * self.windows.panes_per_window))
+        count = int(self.rng.choice([0, 1, 5, 5, 20, 150]))
+        panes = self.rng.integers(first, last + 1, size=count)
+        if self.rng.random() < 0.5:
+            panes = np.sort(panes)
+        return random_items(self.rng, self.windows, panes, keys=self.keys, drift=self.drift)
+
+    def expected(self, window: int) -> list[Row]:
+        """The one rule, without panes: sort what lies in the window."""
+        span = self.windows.window(window)
+        inside = (row for row in self.history if span.opens < row[1] <= span.closes)
+        return best_first(inside)[: self.k]
+
+    def same(self, clause: int, found: list[Row], right: list[Row], what: str) -> None:
+        self.demand(clause, found == right, f"{what} is\n  {found}, not\n  {right}")
+
+    def demand(self, clause: int, holds: bool, broken: str) -> None:
+        assert holds, f"L{clause}: {broken}\n  ({self.case}, current window {self.current})"
+
+
+def _sweep(each: CandidateList, arrivals: Arrivals, until: int) -> tuple[Items, list[int]]:
+    assert isinstance(each, Sweeps), "L8: lists of one maker must all sweep, or none"
+    return each.sweep(arrivals, until)
