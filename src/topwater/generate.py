@@ -101,14 +101,14 @@ class Bids:
         """Arrivals are evenly spaced; each happened up to ``disorder_ms`` before it arrived."""
         arrival = self.origin_ms + 1 + rows.astype(np.int64) * 1_000 // self.rows_per_second
         if not self.disorder_ms:
-            return cast("npt.NDArray[np.int64]", arrival)
+            return arrival
         delay = (self._uniform(rows, 3) * (self.disorder_ms + 1)).astype(np.int64)
         return cast("npt.NDArray[np.int64]", np.maximum(arrival - delay, self.origin_ms + 1))
 
     def _lot(self, rows: _Bits) -> npt.NDArray[np.int64]:
         """The third power crowds the low numbers; the stride spreads the popular lots."""
         popularity = (self._uniform(rows, 1) ** 3 * self.lots).astype(np.int64)
-        return cast("npt.NDArray[np.int64]", popularity * 7_919 % self.lots)
+        return popularity * 7_919 % self.lots
 
     def _value(self, rows: _Bits) -> npt.NDArray[np.float64]:
         """Pareto with exponent 2, from 10 up, in whole cents: ties do happen."""

@@ -200,7 +200,7 @@ def _start(conf: SparkConf, log: Path | None) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as sink:
             # The workers that Spark starts inherit these too: what they print is not log4j's.
-            gateway = SparkContext._gateway or launch_gateway(
+            gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
                 conf, {"stdout": sink, "stderr": sink}
             )
         SparkContext(conf=conf, gateway=gateway)

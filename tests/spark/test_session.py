@@ -1,0 +1,100 @@
+"""The session: its settings, its manners, and what :func:`require` says of other sessions."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from topwater.errors import EnvironmentProblem
+from topwater.spark import require, session
+from topwater.spark.session import _environment, _last_words, _require_protobuf
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+@pytest.mark.spark
+def test_it_has_what_topwater_needs(spark: SparkSession) -> None:
+    require(spark)
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.driver.bindAddress") == "127.0.0.1"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.sparkContext.pythonExec == os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
+@pytest.mark.spark
+def test_an_active_session_is_returned(spark: SparkSession) -> None:
+    assert session("another") is spark
+
+
+@pytest.mark.spark
+def test_a_session_without_rocksdb_is_refused(spark: SparkSession) -> None:
+    good = spark.conf.get(PROVIDER)
+    assert good is not None
+    spark.conf.unset(PROVIDER)
+    try:
+        with pytest.raises(EnvironmentProblem) as caught:
+            require(spark)
+    finally:
+        spark.conf.set(PROVIDER, good)
+    assert f'spark.conf.set("{PROVIDER}"' in caught.value.fix
+
+
+def test_an_old_protobuf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    # By its name in sys.modules: the function of the same name hides the module.
+    monkeypatch.setattr(sys.modules["topwater.spark.session"], "version", lambda _: "6.33.4")
+    with pytest.raises(EnvironmentProblem, match=r"6\.33\.4 is installed") as caught:
+        _require_protobuf()
+    assert caught.value.fix == 'pip install "protobuf>=6.33.5"'
+
+
+def test_the_environment_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOPWATER_A", "before")
+    monkeypatch.delenv("TOPWATER_B", raising=False)
+    with _environment({"TOPWATER_A": "inside", "TOPWATER_B": "inside"}):
+        assert os.environ["TOPWATER_A"] == os.environ["TOPWATER_B"] == "inside"
+    assert os.environ["TOPWATER_A"] == "before"
+    assert "TOPWATER_B" not in os.environ
+
+
+def test_the_log_tells_why_java_failed(tmp_path: Path) -> None:
+    log = tmp_path / "spark.log"
+    log.write_text("starting\nError: could not find libjvm.so\nbye\n")
+    assert _last_words(log) == ": Error: could not find libjvm.so"
+
+
+BROKEN = """
+import sys
+from topwater.errors import EnvironmentProblem
+from topwater.spark import session
+try:
+    session(conf={"spark.driver.extraJavaOptions": "--no-such-option"})
+except EnvironmentProblem as error:
+    print(error.problem)
+"""
+
+
+@pytest.mark.spark
+def test_a_java_that_does_not_start_is_reported(tmp_path: Path) -> None:
+    """A process of its own: this one has its Java already."""
+    run = subprocess.run(  # noqa: S603
+        [sys.executable, "-W", "error", "-c", BROKEN],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        timeout=60,
+    )
+    assert run.stdout.startswith("Java could not start Spark: ")
+    assert "no-such-option" in run.stdout or "Could not create" in run.stdout
+    assert run.stderr == ""
+    assert list(tmp_path.iterdir()) == []
