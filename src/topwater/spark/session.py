@@ -193,6 +193,7 @@ def _log_to_file(conf: SparkConf, folder: Path, log: Path) -> None:
 
 def _start(conf: SparkConf, log: Path | None) -> None:
     """Start Java and the Spark context, with both outputs of Java going to ``log``."""
+    size = log.stat().st_size if log is not None and log.exists() else 0
     try:
         if log is None:
             SparkContext(conf=conf)
@@ -206,18 +207,18 @@ def _start(conf: SparkConf, log: Path | None) -> None:
         SparkContext(conf=conf, gateway=gateway)
     except PySparkRuntimeError as error:
         raise EnvironmentProblem(
-            f"Java could not start Spark{_last_words(log)}",
+            f"Java could not start Spark{_first_words(log, size)}",
             fix="check that `java -version` runs, or start with quiet=False to see everything",
         ) from error
 
 
-def _last_words(log: Path | None) -> str:
-    """The line of the log that most likely says why, after a colon."""
+def _first_words(log: Path | None, start: int = 0) -> str:
+    """The first line after byte ``start`` of the log that is no warning, after a colon."""
     if log is None or not log.exists():
         return ""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    told = [line for line in lines if "error" in line.lower() or "exception" in line.lower()]
-    return f": {(told or lines)[-1][:300]}" if lines else ""
+    text = log.read_bytes()[start:].decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "WARN" not in line]
+    return f": {lines[0][:300]}" if lines else ""
 
 
 @functools.cache
