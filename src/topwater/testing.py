@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from topwater.model import Arrivals, IntArray, Items
-from topwater.protocols import CandidateList, Sweeps
+from topwater.protocols import CandidateList, Floors, Sweeps
 from topwater.windows import Windows, counting
 
 if TYPE_CHECKING:
@@ -155,6 +155,8 @@ class _Trial:
         moves = [self.add, self.add, self.slide, self.slide, self.jump, self.restart]
         if isinstance(self.list, Sweeps) and not self.in_order:
             moves.append(self.sweep)
+        if isinstance(self.list, Floors):
+            moves.append(self.floors)
         self.compare()
         for _ in range(steps):
             moves[self.rng.integers(len(moves))]()
@@ -199,11 +201,25 @@ class _Trial:
         until = self.current + int(self.rng.integers(2 * self.windows.overlap))
         self.history += rows(items)
         expected = [self.expected(w) for w in range(self.current, until + 1)]
+        right = [len(top) for top in expected]
         for each in (self.list, self.twin):
-            found, sizes = _sweep(each, self.windows.group(items), until)
-            self.demand(8, sizes == [len(top) for top in expected], f"{sizes} items per window")
+            found, sizes, kept = _sweep(each, self.windows.group(items), until)
+            self.demand(8, sizes.tolist() == right, f"{sizes} items per window, not {right}")
+            self.demand(8, len(kept) == len(right), f"{len(kept)} numbers of candidates")
+            self.demand(8, bool((kept >= sizes).all()), f"{kept} candidates for {sizes} items")
             self.same(8, rows(found), [row for top in expected for row in top], "sweep")
         self.current = until + 1
+
+    def floors(self) -> None:
+        """L9: in each window of the pane, k items score at least its floor."""
+        assert isinstance(self.list, Floors), "L9: lists of one maker must all have floors"
+        panes = np.unique(self.windows.pane_of(self.arriving().time))
+        for pane, floor in zip(panes.tolist(), self.list.floors(panes).tolist(), strict=True):
+            first, last = self.windows.span_of(pane)
+            for window in range(max(first, self.current), last + 1) if floor > -np.inf else ():
+                top = self.expected(window)
+                useless = len(top) == self.k and top[-1][0] >= floor
+                self.demand(9, useless, f"floor {floor} of pane {pane} is too high for {window}")
 
     def compare(self, clause: int = 2) -> None:
         later = self.current + int(self.rng.integers(2 * self.windows.overlap))
@@ -248,6 +264,6 @@ class _Trial:
         assert holds, f"L{clause}: {broken}\n  ({self.case}, current window {self.current})"
 
 
-def _sweep(each: CandidateList, arrivals: Arrivals, until: int) -> tuple[Items, list[int]]:
+def _sweep(each: CandidateList, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
     assert isinstance(each, Sweeps), "L8: lists of one maker must all sweep, or none"
     return each.sweep(arrivals, until)

@@ -141,6 +141,10 @@ class ScoreGrid:
 class Memory(Protocol):
     """What is remembered of the window between two searches in the grid."""
 
+    @property
+    def items(self) -> Items:
+        """What is remembered, best first; the first k are the answer."""
+
     def reset(self, found: Items, ends: IntArray) -> None:
         """Start anew from the k best of the window, best first."""
 
@@ -149,12 +153,6 @@ class Memory(Protocol):
 
     def expire(self, window: int) -> None:
         """Drop what ends with ``window``."""
-
-    def best(self) -> Items:
-        """The k best remembered, best first."""
-
-    def __len__(self) -> int:
-        """How many are remembered."""
 
     def check(self, window: Items, ends: IntArray) -> None:
         """Verify against all items of the window, best first."""
@@ -168,7 +166,7 @@ class TopMemory:
 
     def __init__(self, k: int) -> None:
         self._k = k
-        self._items = Items.empty()
+        self.items = Items.empty()
         self._ends: IntArray = np.empty(0, np.int64)
         self._threshold: Rank | None = None
 
@@ -181,32 +179,29 @@ class TopMemory:
         """Let in the arrivals that beat the threshold."""
         arrived = best(_above(items, self._threshold), self._k)
         if len(arrived):
-            both = Items.concat([self._items, arrived])
+            both = Items.concat([self.items, arrived])
             order = np.lexsort((both.key, -both.time, -both.score))[: self._k]
             self._keep(both.take(order), np.append(self._ends, np.full(len(arrived), end))[order])
 
     def expire(self, window: int) -> None:
         """Drop what ends with ``window``.  O(k)."""
         alive = self._ends > window
-        self._items, self._ends = self._items.take(alive), self._ends[alive]
-
-    def best(self) -> Items:
-        """The k best, best first.  O(1)."""
-        return self._items
-
-    def __len__(self) -> int:
-        return len(self._items)
+        self.items, self._ends = self.items.take(alive), self._ends[alive]
 
     def check(self, window: Items, ends: IntArray) -> None:  # noqa: ARG002
         """Verify that exactly the items at or above the threshold are remembered."""
         last = self._threshold
         expected = [rank for rank in ranks(window) if last is None or rank <= last]
         # Items equal to the k-th are interchangeable: not all of them need to be here.
-        require(list(ranks(self._items)) == expected[: len(self)], "not the best of the window")
-        require(all(rank == last for rank in expected[len(self) :]), "a better item is missing")
+        require(
+            list(ranks(self.items)) == expected[: len(self.items)], "not the best of the window"
+        )
+        require(
+            all(rank == last for rank in expected[len(self.items) :]), "a better item is missing"
+        )
 
     def _keep(self, items: Items, ends: IntArray) -> None:
-        self._items, self._ends = items, ends
+        self.items, self._ends = items, ends
         if len(items) == self._k:
             self._threshold = next(ranks(items.take(slice(-1, None))))
 
@@ -221,7 +216,7 @@ class SkybandMemory:
 
     def __init__(self, k: int) -> None:
         self._k = k
-        self._items = Items.empty()
+        self.items = Items.empty()
         self._ends: IntArray = np.empty(0, np.int64)
         self._dominators: IntArray = np.empty(0, np.int64)
         self._threshold: Rank | None = None
@@ -230,7 +225,7 @@ class SkybandMemory:
         """Start anew from the k best of the window, best first."""
         full = len(found) == self._k
         self._threshold = next(ranks(found.take(slice(-1, None)))) if full else None
-        self._items, self._ends = found, ends
+        self.items, self._ends = found, ends
         self._dominators = _dominators(ends)
 
     def offer(self, items: Items, end: int) -> None:
@@ -238,9 +233,9 @@ class SkybandMemory:
         arrived = best(_above(items, self._threshold), self._k)
         if not len(arrived):
             return
-        both = Items.concat([self._items, arrived])
+        both = Items.concat([self.items, arrived])
         order = np.lexsort((both.key, -both.time, -both.score))
-        new = order >= len(self._items)
+        new = order >= len(self.items)
         ends = np.append(self._ends, np.full(len(arrived), end))[order]
         known = np.append(self._dominators, np.zeros(len(arrived), np.int64))[order]
         outlive = np.cumsum(ends >= end)
@@ -251,14 +246,7 @@ class SkybandMemory:
     def expire(self, window: int) -> None:
         """Drop what ends with ``window``.  O(s)."""
         # It dominated nothing that outlives it, so that no counter changes.
-        self._keep(self._items, self._ends, self._dominators, self._ends > window)
-
-    def best(self) -> Items:
-        """The k best, best first.  O(k)."""
-        return self._items.take(slice(0, self._k))
-
-    def __len__(self) -> int:
-        return len(self._items)
+        self._keep(self.items, self._ends, self._dominators, self._ends > window)
 
     def check(self, window: Items, ends: IntArray) -> None:
         """Verify that exactly the k-skyband above the threshold is remembered."""
@@ -267,13 +255,13 @@ class SkybandMemory:
             for rank, count in zip(ranks(window), _dominators(ends), strict=True)
             if count < self._k and (self._threshold is None or rank <= self._threshold)
         ]
-        kept = list(zip(ranks(self._items), self._dominators.tolist(), strict=True))
+        kept = list(zip(ranks(self.items), self._dominators.tolist(), strict=True))
         # Items equal to the threshold are interchangeable: not all of them need to be here.
         require(kept == above[: len(kept)], "not the k-skyband of the window")
         require(all(rank == self._threshold for rank, _ in above[len(kept) :]), "one is missing")
 
     def _keep(self, items: Items, ends: IntArray, dominators: IntArray, chosen: BoolArray) -> None:
-        self._items = items.take(chosen)
+        self.items = items.take(chosen)
         self._ends, self._dominators = ends[chosen], dominators[chosen]
 
 
@@ -332,9 +320,9 @@ class Indexed:
         """
         if window > self._current:
             return best(self._grid.items(*self.windows.panes_in(window)), self.k)
-        if not self.recomputations or len(self._memory) < min(self.k, len(self._grid)):
+        if not self.recomputations or len(self._memory.items) < min(self.k, len(self._grid)):
             self._recompute()
-        return self._memory.best()
+        return self._memory.items.take(slice(0, self.k))
 
     def expire(self, window: int) -> None:
         """Forget what is in no window after ``window``.  O(1) NumPy calls per pane dropped."""
@@ -348,6 +336,10 @@ class Indexed:
 
     def __len__(self) -> int:
         return len(self._grid)
+
+    def remembered(self) -> Items:
+        """What spares the searches: the top-k or the k-skyband, best first."""
+        return self._memory.items
 
     def snapshot(self) -> Items:
         """Every item of the window."""

@@ -227,7 +227,10 @@ class SuperTopK:
     def _shorten(self, candidate: _Candidate) -> None:
         candidate.start += 1
         if candidate.start > candidate.end:
-            self._list.remove(candidate)
+            if candidate.below is self._ring:
+                self._list.pop()  # the usual case, and it needs no search
+            else:
+                self._list.remove(candidate)
             candidate.above.below = candidate.below
             candidate.below.above = candidate.above
 

@@ -65,7 +65,7 @@ class Recompute:
         self._panes = {pane: parts for pane, parts in self._panes.items() if pane >= first}
 
     def __iter__(self) -> Iterator[tuple[float, int, object]]:
-        kept = self.snapshot().ranked()
+        kept = self._everything().ranked()
         return zip(kept.score.tolist(), kept.time.tolist(), kept.key.tolist(), strict=True)
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Recompute:
 
     def snapshot(self) -> Items:
         """Every item kept."""
-        return Items.concat([part for parts in self._panes.values() for part in parts])
+        return self._everything()
 
     def check(self) -> None:
         """Verify that each item lies in its pane, and no pane is expired."""
@@ -82,6 +82,9 @@ class Recompute:
             require(pane >= first, f"pane {pane} is expired")
             for part in parts:
                 require((self.windows.pane_of(part.time) == pane).all(), f"not in pane {pane}")
+
+    def _everything(self) -> Items:
+        return Items.concat([part for parts in self._panes.values() for part in parts])
 
     def _between(self, first: int, last: int) -> Items:
         # The panes kept, not the panes of the window: a window may have a billion of them.
