@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from topwater.errors import QueryError
-from topwater.model import Arrivals, FloatArray, Items
+from topwater.model import Arrivals, FloatArray, IntArray, Items
 from topwater.windows import Windows
 
 
@@ -67,32 +67,24 @@ class CandidateList(Protocol):
 class Sweeps(Protocol):
     """A list that answers many windows in one call.
 
-    L8. ``sweep(a, w)`` equals: for each window from the current one to w, ``add`` the arrivals
-        that lie in it and were not added yet, ``top``, ``expire``. The answers come as one run
-        of items with the number of items per window; arrivals of later panes are kept.
+    L8. ``sweep(a, w)`` equals: ``add(a)``, then for each window from the current one to w,
+        ``top`` and ``expire``. The answers come as one run of items, with the number of items
+        per window and the number of candidates that each window had.
     """
 
-    def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, list[int]]:
+    def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
         """Answers of all windows up to ``until``."""
 
 
-class Scores(Protocol):
-    """Turns columns into scores.
+@runtime_checkable
+class Floors(Protocol):
+    """A list that can say early what is useless.
 
-    Contract
-    --------
-    S1. ``evaluate`` is a pure function of the columns: row i of the result depends on row i only
-        (running ranges, which depend on the rows before, are held by the monitor).
-    S2. ``bounds`` encloses every score that the unknown columns could give inside their ranges.
-    S3. A NaN or infinite input gives a NaN or infinite score, never a finite one.
+    L9. An item of a pane whose score is below the pane's floor is in no answer, now or later.
     """
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns it reads."""
-
-    def evaluate(self, columns: dict[str, FloatArray]) -> FloatArray:
-        """One score per row."""
+    def floors(self, panes: IntArray) -> FloatArray:
+        """Per pane, the score below which a new item need not be added."""
 
 
 ListMaker = Callable[[Windows, int], CandidateList]

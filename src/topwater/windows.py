@@ -25,7 +25,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import Arrivals, IntArray, Items, Millis, Window
+from topwater.model import Arrivals, BoolArray, IntArray, Items, Millis, Window
 
 _UNITS = {
     "ms": 1,
@@ -180,7 +180,7 @@ class Windows:
 
     def pane_of(self, times: IntArray) -> IntArray:
         """The pane of each time (or position); negative before the start."""
-        return cast("IntArray", (times - (self.start + 1)) // self.pane)
+        return (times - (self.start + 1)) // self.pane
 
     def panes_in(self, index: int) -> tuple[int, int]:
         """The first and the last pane of a window."""
@@ -192,9 +192,19 @@ class Windows:
         first = -((self.panes_per_window - 1 - pane) // self.panes_per_step)
         return max(0, first), pane // self.panes_per_step
 
-    def last_closed(self, watermark: Millis) -> int:
-        """The newest window that closes at or before ``watermark``; negative if none does."""
-        return (watermark - self.start - self.width) // self.step
+    def leaves_gap(self, panes: IntArray) -> BoolArray:
+        """For each two neighbours of ascending panes: is there a window between, with neither?"""
+        last = panes[:-1] // self.panes_per_step
+        first = -((self.panes_per_window - 1 - panes[1:]) // self.panes_per_step)
+        return first > last + 1
+
+    def last_complete(self, watermark: Millis) -> int:
+        """The newest window that closes before ``watermark``; negative if none does.
+
+        A watermark says that no event older than it will come. One *at* it still may, and
+        belongs to the window that closes there.
+        """
+        return (watermark - 1 - self.start - self.width) // self.step
 
     def group(self, items: Items) -> Arrivals:
         """Items grouped by pane. Cheap when times ascend, one stable sort otherwise."""

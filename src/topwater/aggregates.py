@@ -1,0 +1,137 @@
+"""What the stream says of a key: partial aggregates per key and pane, merged per window.
+
+A key's aggregate falls when the window slides, so no single score per key can predict later
+windows. What is kept is one small row per key and pane: the least that a counting query needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from topwater.errors import QueryError
+
+FUNCTIONS = ("count", "sum", "mean", "min", "max", "last")
+_MERGED_BY = {"count": "sum", "sum": "sum", "mean": "sum", "min": "min", "max": "max"}
+RESERVED = ("pane", "key", "time")
+SOURCE = "from "
+"""Put before the name of a column of the stream, which may itself be called key or time."""
+_FORM = re.compile(r"\s*([a-z]+)\s*(?:\(\s*(?:`([^`]+)`|([^\s()`]+))?\s*\))?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One function over one column; ``count`` needs no column.
+
+    Examples
+    --------
+    >>> Aggregate.parse("sum(amount)", field="take.spent")
+    Aggregate(function='sum', column='amount')
+    """
+
+    function: str
+    column: str | None = None
+
+    @staticmethod
+    def parse(text: str, *, field: str) -> Aggregate:
+        """Read ``"count"`` or ``"function(column)"``."""
+        form = _FORM.fullmatch(str(text))
+        function = form[1].lower() if form else ""
+        column = (form[2] or form[3]) if form else None
+        if function not in FUNCTIONS:
+            raise QueryError(
+                f"{text!r} is no aggregate", field=field, fix=f"use one of: {', '.join(FUNCTIONS)}"
+            )
+        if (column is None) != (function == "count"):
+            raise QueryError(
+                f"{text!r}: count takes no column, and every other function takes one",
+                field=field,
+                fix='write "count", or for instance "sum(amount)"',
+            )
+        return Aggregate(function, column)
+
+    def __str__(self) -> str:
+        return self.function if self.column is None else f"{self.function}(`{self.column}`)"
+
+
+class Aggregation:
+    """A set of named aggregates: rows → partials per key and pane → values per key.
+
+    Partials of the same key and pane may be merged in any order and any number of times: the
+    result is the same, but for the rounding of floating-point sums.
+
+    Examples
+    --------
+    >>> spent = Aggregation({"n": Aggregate("count"), "total": Aggregate("sum", "amount")})
+    >>> rows = pa.table({"pane": [0, 0, 1], "key": ["a", "a", "a"], "time": [1, 2, 3],
+    ...                  "from amount": [5.0, 6.0, 7.0]})
+    >>> spent.values(spent.partials(rows)).to_pylist()
+    [{'key': 'a', 'time': 3, 'n': 3.0, 'total': 18.0}]
+    """
+
+    def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
+        self.aggregates = dict(aggregates)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(dict.fromkeys(a.column for a in self.aggregates.values() if a.column))
+
+    def partials(self, rows: pa.Table) -> pa.Table:
+        """Rows with pane, key, time and the columns → one row per pane and key."""
+        parts = {name: rows.column(name) for name in RESERVED}
+        ones = pa.array(np.ones(rows.num_rows))
+        for name, aggregate in self.aggregates.items():
+            source = aggregate.column
+            parts[name] = ones if source is None else rows.column(SOURCE + source)
+            if aggregate.function == "mean":
+                parts[f"{name}#"] = ones
+        return self.merge(pa.table(parts))
+
+    def merge(self, parts: pa.Table) -> pa.Table:
+        """Several partials of a pane and key → one."""
+        return self._group(parts, ["pane", "key"])
+
+    def values(self, parts: pa.Table) -> pa.Table:
+        """All partials of a window → key, time of its last event, and one column a name."""
+        grouped = self._group(parts, ["key"])
+        columns = {"key": grouped.column("key"), "time": grouped.column("time")}
+        for name, aggregate in self.aggregates.items():
+            value = grouped.column(name)
+            if aggregate.function == "mean":
+                value = pc.divide(value, grouped.column(f"{name}#"))
+            columns[name] = value
+        return pa.table(columns)
+
+    def _group(self, parts: pa.Table, by: list[str]) -> pa.Table:
+        # Partials hold one value per key and pane, so one pass reduces rows and partials alike.
+        how = [("time", "max")]
+        for name, aggregate in self.aggregates.items():
+            if aggregate.function == "last":
+                continue
+            how.append(
+                (name, "sum" if aggregate.function in ("count", "mean") else aggregate.function)
+            )
+            if aggregate.function == "mean":
+                how.append((f"{name}#", "sum"))
+        grouped = parts.group_by(by, use_threads=False).aggregate(how)
+        grouped = grouped.rename_columns(by + [name for name, _ in how])
+        for name, aggregate in self.aggregates.items():
+            if aggregate.function == "last":
+                grouped = grouped.append_column(name, self._last(parts, by, name))
+        return grouped
+
+    @staticmethod
+    def _last(parts: pa.Table, by: list[str], name: str) -> pa.ChunkedArray:
+        """The value at the latest time; of several there, the greatest. In the order of groups."""
+        row = pa.array(np.arange(parts.num_rows))
+        ordered = parts.select([*by, "time", name]).append_column("row", row)
+        ordered = ordered.sort_by([("time", "ascending"), (name, "ascending")])
+        last = ordered.group_by(by, use_threads=False).aggregate([(name, "last"), ("row", "min")])
+        # Groups come in order of first appearance: sorting changed it, the first row restores it.
+        return last.sort_by("row_min").column(f"{name}_last")

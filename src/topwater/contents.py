@@ -1,0 +1,267 @@
+"""What the open windows hold: single events in a candidate list, or aggregates per key.
+
+Both take in :class:`Portion` values: a batch reduced to what can still matter, small enough to
+be sent from one process to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from topwater.aggregates import SOURCE, Aggregation
+from topwater.model import Counts, FloatArray, IntArray, Items, Millis
+from topwater.packing import (
+    column,
+    items_from_table,
+    items_to_table,
+    keys_from_arrow,
+    pack,
+    unpack,
+)
+from topwater.protocols import Floors
+from topwater.query import TopKQuery
+from topwater.reading import Batch, Readout, only_finite, read
+from topwater.scoring import RunningRanges
+from topwater.topk import build, sweep
+from topwater.topk.ranks import best
+from topwater.topk.runs import nothing, reduce
+
+FloorsAt = Callable[[IntArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """A batch reduced to what can still matter, with the number of events behind each pane."""
+
+    table: pa.Table
+    panes: IntArray
+    events: IntArray
+    newest: Millis | None
+    counts: Counts
+
+    def pack(self) -> bytes:
+        """The portion as bytes, to be sent to the process that keeps the windows."""
+        meta = {
+            "newest": self.newest,
+            "panes": self.panes.tolist(),
+            "events": self.events.tolist(),
+            "counts": asdict(self.counts),
+        }
+        return pack(self.table, meta)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Portion:
+        """What :meth:`pack` wrote."""
+        table, meta = unpack(packed)
+        return Portion(
+            table,
+            np.array(meta["panes"], np.int64),
+            np.array(meta["events"], np.int64),
+            meta["newest"],
+            Counts(**meta["counts"]),
+        )
+
+
+def portion(
+    query: TopKQuery,
+    batch: Batch,
+    *,
+    position: int = 0,
+    ranges: RunningRanges | None = None,
+    floors: FloorsAt | None = None,
+) -> Portion:
+    """Reduce a batch to what the windows need of it.
+
+    Parameters
+    ----------
+    query, batch
+        What is asked, and what came.
+    position
+        How many events came before, for count windows.
+    ranges
+        The running ranges of the score, which take in this batch.
+    floors
+        Per pane, a score below which items are known to be useless.
+    """
+    readout = read(query, batch)
+    if query.aggregation is None:
+        return _items_portion(query, readout, position, ranges, floors)
+    return _keys_portion(query, query.aggregation, readout, position)
+
+
+def _items_portion(
+    query: TopKQuery,
+    readout: Readout,
+    position: int,
+    ranges: RunningRanges | None,
+    floors: FloorsAt | None,
+) -> Portion:
+    scores = query.score.rank_scores(readout.values, ranges)
+    readout, scores = only_finite(readout, scores)
+    time = _placed(query, readout, position)
+    # Row numbers stand for the keys, so that only the keys of what is kept are ever touched.
+    arrivals = query.window.group(Items(scores, time, np.arange(len(readout))))
+    runs = reduce(
+        arrivals,
+        query.k,
+        floors=None if floors is None else floors(arrivals.panes),
+        keys_at=lambda rows: keys_from_arrow(readout.key.take(pa.array(rows))),
+    )
+    events = np.diff(arrivals.bounds)
+    table = items_to_table(runs.items)
+    return Portion(table, arrivals.panes, events, _newest(time), readout.counts)
+
+
+def _keys_portion(
+    query: TopKQuery, aggregation: Aggregation, readout: Readout, position: int
+) -> Portion:
+    usable = np.zeros(len(readout))
+    for values in readout.values.values():
+        usable = usable + np.where(np.isfinite(values), 0.0, np.nan)
+    readout, _ = only_finite(readout, usable)
+    time = _placed(query, readout, position)
+    pane = query.window.pane_of(time)
+    rows = {"pane": pane, "key": readout.key, "time": time}
+    rows |= {SOURCE + name: values for name, values in readout.values.items()}
+    panes, events = np.unique(pane, return_counts=True)
+    table = aggregation.partials(pa.table(rows))
+    return Portion(table, panes, events, _newest(time), readout.counts)
+
+
+def _placed(query: TopKQuery, readout: Readout, position: int) -> IntArray:
+    if query.window.by == "time":
+        return readout.time
+    return np.arange(position + 1, position + 1 + len(readout))
+
+
+def _newest(time: IntArray) -> Millis | None:
+    return int(time.max()) if len(time) else None
+
+
+class Contents(Protocol):
+    """What the open windows hold."""
+
+    def add(self, table: pa.Table, oldest: int) -> None:
+        """Take in a portion's table, without what lies in panes before ``oldest``."""
+
+    def panes(self) -> IntArray:
+        """The panes that hold anything, ascending."""
+
+    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
+        """Answer and forget the windows up to ``until``: best items, candidates, counts."""
+
+    def skip(self, window: int) -> None:
+        """Forget the windows up to ``window`` without answering."""
+
+    def snapshot(self) -> pa.Table:
+        """All that a restart needs; to be given to ``add``."""
+
+
+class ItemContents:
+    """Every event is an item of its own; a candidate list keeps those that can still win."""
+
+    def __init__(self, query: TopKQuery, first: int) -> None:
+        self._windows = query.window
+        self._list = build(query.list, query.window, query.k, first=first)
+
+    @property
+    def floors(self) -> FloorsAt | None:
+        """What the list knows to be useless, if it can say."""
+        return self._list.floors if isinstance(self._list, Floors) else None
+
+    def add(self, table: pa.Table, oldest: int) -> None:
+        """Take in items."""
+        items = items_from_table(table)
+        items = items.take(self._windows.pane_of(items.time) >= oldest)
+        if len(items):
+            self._list.add(self._windows.group(items))
+
+    def panes(self) -> IntArray:
+        """The panes that hold anything, ascending."""
+        return np.unique(self._windows.pane_of(self._list.snapshot().time))
+
+    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
+        """The best of each window."""
+        items, sizes, kept = sweep(self._list, nothing(), current, until)
+        ends = np.cumsum(sizes)
+        return [
+            (items.take(slice(end - size, end)), int(count), Counts())
+            for size, end, count in zip(sizes, ends, kept, strict=True)
+        ]
+
+    def skip(self, window: int) -> None:
+        """Forget windows."""
+        self._list.expire(window)
+
+    def snapshot(self) -> pa.Table:
+        """The items kept."""
+        return items_to_table(self._list.snapshot())
+
+
+class KeyContents:
+    """One item per key, scored from its aggregates over the window."""
+
+    def __init__(self, query: TopKQuery, aggregation: Aggregation) -> None:
+        self._query = query
+        self._aggregation = aggregation
+        self._parts: list[pa.Table] = []
+
+    def add(self, table: pa.Table, oldest: int) -> None:
+        """Take in partial aggregates."""
+        table = table.filter(pc.field("pane") >= oldest)
+        if table.num_rows:
+            self._parts.append(table)
+
+    def panes(self) -> IntArray:
+        """The panes that hold anything, ascending."""
+        return np.unique(column(self.snapshot(), "pane"))
+
+    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
+        """The best of each window."""
+        return [self._answer(window) for window in range(current, until + 1)]
+
+    def skip(self, window: int) -> None:
+        """Forget windows."""
+        first = self._query.window.panes_in(window + 1)[0]
+        self._keep(pc.field("pane") >= first)
+
+    def snapshot(self) -> pa.Table:
+        """The partial aggregates kept."""
+        table = self._merged()
+        return pa.table({"pane": pa.array([], pa.int64())}) if table is None else table
+
+    def _answer(self, window: int) -> tuple[Items, int, Counts]:
+        first, last = self._query.window.panes_in(window)
+        table = self._merged()
+        counts, items, held = Counts(), Items.empty(), 0
+        if table is not None:
+            held = table.num_rows
+            inside = table.filter((pc.field("pane") >= first) & (pc.field("pane") <= last))
+            items, counts = self._ranked(self._aggregation.values(inside))
+        self.skip(window)
+        return items, held, counts
+
+    def _ranked(self, values: pa.Table) -> tuple[Items, Counts]:
+        score = self._query.score
+        scores = score.rank_scores({name: column(values, name) for name in score.columns})
+        items = Items(scores, column(values, "time"), keys_from_arrow(values.column("key")))
+        finite = np.isfinite(scores)
+        bad = int(np.count_nonzero(~finite))
+        return best(items.take(finite), self._query.k), Counts(bad_score=bad)
+
+    def _merged(self) -> pa.Table | None:
+        if len(self._parts) > 1:
+            self._parts = [self._aggregation.merge(pa.concat_tables(self._parts))]
+        return self._parts[0] if self._parts else None
+
+    def _keep(self, condition: Any) -> None:
+        table = self._merged()
+        self._parts = []
+        if table is not None and (table := table.filter(condition)).num_rows:
+            self._parts = [table]

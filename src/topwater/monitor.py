@@ -1,0 +1,237 @@
+"""TopKMonitor: the loop. No clock, no Spark and no network of its own.
+
+::
+
+    ingest ──► read ──► reduce per pane ──► candidates
+    close_until ──► for each window: answer, expire
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+
+from topwater.contents import Contents, ItemContents, KeyContents, Portion, portion
+from topwater.errors import StateError
+from topwater.model import Answer, Counts, Items, Millis, Row
+from topwater.packing import pack, unpack
+from topwater.query import TopKQuery
+from topwater.reading import Batch
+from topwater.scoring import RunningRanges
+
+__all__ = ["TopKMonitor", "TopKQuery"]
+
+
+class TopKMonitor:
+    """Answers one query, window by window, from batches of events.
+
+    The first window answered is the first one that holds an event; from there on every window
+    is answered, also the empty ones. Time moves only by :meth:`close_until`.
+
+    Examples
+    --------
+    >>> from topwater.windows import sliding
+    >>> query = TopKQuery(key="who", time="at", window=sliding(4, 2), score="value", k=1)
+    >>> monitor = TopKMonitor.build(query)
+    >>> monitor.ingest({"who": ["a", "b", "c"], "at": [1, 4, 5], "value": [7.0, 5.0, 1.0]})
+    >>> [(answer.window.closes, answer.keys) for answer in monitor.close_until(7)]
+    [(4, ['a']), (6, ['b'])]
+    """
+
+    def __init__(self, query: TopKQuery) -> None:
+        self.query = query
+        self._current: int | None = None
+        self._first_pane: int | None = None
+        self._newest: Millis | None = None
+        self._position = 0
+        self._empty = 0
+        self._counts = Counts()
+        self._ranges = RunningRanges()
+        self._contents = _contents(query, first=0)
+
+    @classmethod
+    def build(cls, query: TopKQuery, state: bytes | None = None) -> TopKMonitor:
+        """A new monitor, or the one that wrote ``state`` with :meth:`snapshot`.
+
+        Raises
+        ------
+        StateError
+            If the state is damaged, of another version, or of another query.
+        """
+        monitor = cls(query)
+        if state is not None:
+            monitor._restore(state)
+        return monitor
+
+    @property
+    def watermark(self) -> Millis | None:
+        """How far time is known to have come, by the events alone: none older is expected."""
+        if self.query.window.by == "count":
+            return self._position + 1
+        return None if self._newest is None else self._newest - self.query.lateness
+
+    def ingest(self, batch: Batch) -> None:
+        """Take in a batch of events.
+
+        Raises
+        ------
+        BatchError
+            If a column is missing or has a type that can't be used. Bad rows raise nothing:
+            they are counted in the next answer.
+        """
+        contents = self._contents
+        self.admit(
+            portion(
+                self.query,
+                batch,
+                position=self._position,
+                ranges=self._ranges,
+                floors=contents.floors if isinstance(contents, ItemContents) else None,
+            )
+        )
+
+    def admit(self, part: Portion) -> None:
+        """Take in a batch that was reduced elsewhere."""
+        late = part.panes < self._oldest_on_time()
+        self._counts += part.counts + Counts(late=int(part.events[late].sum()))
+        oldest = self._oldest_usable()
+        usable = part.panes[part.panes >= oldest]
+        if len(usable):
+            self._contents.add(part.table, oldest)
+            first = int(usable[0])
+            self._first_pane = first if self._first_pane is None else min(self._first_pane, first)
+        if part.newest is not None:
+            self._newest = part.newest if self._newest is None else max(self._newest, part.newest)
+        self._position += int(part.events.sum())
+
+    def next_close(self) -> Millis | None:
+        """The watermark at which the next window can be answered; None before the first event.
+
+        One more than the window's end: an event at the end itself still belongs to it.
+        """
+        current = self._next_window()
+        return None if current is None else self.query.window.window(current).closes + 1
+
+    def close_until(self, watermark: Millis) -> list[Answer]:
+        """Answer every window that closes before ``watermark``."""
+        until = self.query.window.last_complete(watermark)
+        current = self._next_window()
+        if current is None or until < current:
+            return []
+        if self._current is None:
+            self._contents.skip(current - 1)
+        answers: list[Answer] = []
+        while current <= until:
+            filled, last = self._stretch(current, until)
+            answers += (self._answer if filled else self._answer_empty)(current, last)
+            self._current = current = last + 1
+        return answers
+
+    def flush(self) -> list[Answer]:
+        """The stream has ended: answer every window that holds an event."""
+        panes = self._contents.panes()
+        if not len(panes):
+            return []
+        last = self.query.window.span_of(int(panes[-1]))[1]
+        return self.close_until(self.query.window.window(last).closes + 1)
+
+    def snapshot(self) -> bytes:
+        """All that later answers depend on. A monitor built from it goes on as this one would."""
+        meta = {
+            "query": self.query.to_dict(),
+            "current": self._current,
+            "first_pane": self._first_pane,
+            "newest": self._newest,
+            "position": self._position,
+            "empty": self._empty,
+            "counts": asdict(self._counts),
+            "ranges": self._ranges.to_dict(),
+        }
+        return pack(self._contents.snapshot(), meta)
+
+    def _restore(self, state: bytes) -> None:
+        table, meta = unpack(state)
+        if meta["query"] != json.loads(self.query.to_json()):
+            raise StateError(
+                "the state belongs to another query",
+                fix="start from an empty checkpoint, or use the query that wrote this one",
+            )
+        self._current = meta["current"]
+        self._first_pane = meta["first_pane"]
+        self._newest = meta["newest"]
+        self._position = meta["position"]
+        self._empty = meta["empty"]
+        self._counts = Counts(**meta["counts"])
+        self._ranges = RunningRanges.from_dict(meta["ranges"])
+        self._contents = _contents(self.query, first=self._current or 0)
+        self._contents.add(table, oldest=0)
+
+    def _next_window(self) -> int | None:
+        if self._current is not None or self._first_pane is None:
+            return self._current
+        return self.query.window.span_of(self._first_pane)[0]
+
+    def _oldest_on_time(self) -> int:
+        """The oldest pane none of whose windows was answered."""
+        if self._current is None:
+            return 0
+        return self.query.window.panes_in(self._current - 1)[1] + 1
+
+    def _oldest_usable(self) -> int:
+        if self.query.late == "use" and self._current is not None:
+            return self.query.window.panes_in(self._current)[0]
+        return self._oldest_on_time()
+
+    def _stretch(self, current: int, until: int) -> tuple[bool, int]:
+        """Whether the windows from ``current`` on hold anything, and until which that is so."""
+        windows = self.query.window
+        panes = self._contents.panes()
+        if not len(panes):
+            return False, until
+        first = windows.span_of(int(panes[0]))[0]
+        if first > current:
+            return False, min(until, first - 1)
+        # A step between two panes that is longer than a window leaves windows with neither.
+        gaps = np.flatnonzero(windows.leaves_gap(panes))
+        last_pane = panes[gaps[0]] if len(gaps) else panes[-1]
+        return True, min(until, windows.span_of(int(last_pane))[1])
+
+    def _answer(self, current: int, last: int) -> list[Answer]:
+        self._empty = 0
+        found = self._contents.answers(current, last)
+        return [
+            self._made(window, items, kept, counts)
+            for window, (items, kept, counts) in enumerate(found, current)
+        ]
+
+    def _answer_empty(self, current: int, last: int) -> list[Answer]:
+        """Answer empty windows, until there were too many of them in a row."""
+        shown = min(last - current + 1, max(0, self.query.empty_windows - self._empty))
+        answers = [
+            self._made(window, Items.empty(), 0, Counts())
+            for window in range(current, current + shown)
+        ]
+        skipped = last + 1 - current - shown
+        self._empty += shown
+        self._counts += Counts(skipped_windows=skipped)
+        self._contents.skip(last)
+        return answers
+
+    def _made(self, window: int, items: Items, kept: int, counts: Counts) -> Answer:
+        scores = -items.score if self.query.score.order == "smallest" else items.score
+        columns = (items.key.tolist(), scores.tolist(), items.time.tolist())
+        rows = tuple(Row(rank, *cells) for rank, cells in enumerate(zip(*columns, strict=True), 1))
+        counts += self._counts
+        self._counts = Counts()
+        return Answer(
+            self.query.window.window(window), rows, exact=True, candidates=kept, counts=counts
+        )
+
+
+def _contents(query: TopKQuery, first: int) -> Contents:
+    aggregation = query.aggregation
+    if aggregation is None:
+        return ItemContents(query, first)
+    return KeyContents(query, aggregation)

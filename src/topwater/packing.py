@@ -1,0 +1,92 @@
+"""Tables ↔ bytes: the one format in which state and partial results are kept and sent.
+
+An Arrow stream whose schema carries a version and a small JSON document. Nothing in it is code,
+so reading foreign bytes can fail but never run anything.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.errors import StateError
+from topwater.model import Items, KeyArray
+
+VERSION = 1
+_MARK = b"topwater"
+
+
+def pack(table: pa.Table, meta: dict[str, Any]) -> bytes:
+    """A table and what belongs to it, as bytes.
+
+    Examples
+    --------
+    >>> packed = pack(pa.table({"a": [1, 2]}), {"current": 7})
+    >>> table, meta = unpack(packed)
+    >>> table.num_rows, meta
+    (2, {'current': 7})
+    """
+    document = json.dumps({"version": VERSION, "meta": meta}, sort_keys=True)
+    table = table.replace_schema_metadata({_MARK: document.encode()})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return bytes(sink.getvalue())
+
+
+def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """What :func:`pack` was given.
+
+    Raises
+    ------
+    StateError
+        If the bytes are not ours, are damaged, or come from another version.
+    """
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(packed)) as reader:
+            table = reader.read_all()
+        document = json.loads((table.schema.metadata or {})[_MARK])
+    except (pa.ArrowInvalid, OSError, KeyError, ValueError, TypeError) as error:
+        raise StateError(
+            "these bytes are no Topwater state, or they are damaged",
+            fix="use the checkpoint that this query wrote, or start from an empty one",
+        ) from error
+    if document.get("version") != VERSION:
+        raise StateError(
+            f"the state has version {document.get('version')}, this program reads {VERSION}",
+            fix="run the version that wrote it, or start from an empty checkpoint",
+        )
+    return table.replace_schema_metadata(None), document["meta"]
+
+
+def items_to_table(items: Items) -> pa.Table:
+    """Items as a table with the columns score, time and key."""
+    return pa.table({"score": items.score, "time": items.time, "key": keys_to_arrow(items.key)})
+
+
+def items_from_table(table: pa.Table) -> Items:
+    """The items of such a table."""
+    return Items(
+        column(table, "score"), column(table, "time"), keys_from_arrow(table.column("key"))
+    )
+
+
+def column(table: pa.Table, name: str) -> np.ndarray[Any, np.dtype[Any]]:
+    """A column without nulls, as an array."""
+    return np.asarray(table.column(name).to_numpy())
+
+
+def keys_to_arrow(keys: KeyArray) -> pa.Array:
+    """Keys as Arrow data: int64 or string."""
+    return pa.array(keys, pa.int64() if keys.dtype == np.int64 else pa.string())
+
+
+def keys_from_arrow(keys: pa.ChunkedArray | pa.Array) -> KeyArray:
+    """Keys as an array: int64, or Python strings."""
+    if pa.types.is_integer(keys.type):
+        return np.asarray(keys.cast(pa.int64()))
+    plain = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+    return np.asarray(plain.to_numpy(zero_copy_only=False), dtype=object)

@@ -1,0 +1,262 @@
+"""TopKQuery: all settings of one continuous query, in one frozen value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from topwater.aggregates import RESERVED, Aggregate, Aggregation
+from topwater.errors import QueryError
+from topwater.model import Millis
+from topwater.scoring import Constants, Score, score_from
+from topwater.topk import lists
+from topwater.windows import Windows, millis
+
+LateRule = Literal["drop", "use"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopKQuery:
+    """Which k items matter most in each window.
+
+    Parameters
+    ----------
+    key
+        The column that names an item: integers or strings.
+    time
+        The event-time column: timestamps, or integers as epoch milliseconds. Count windows
+        need none.
+    window
+        Made by ``sliding``, ``tumbling`` or ``counting``.
+    score
+        A column, an expression over columns, or a score of :mod:`topwater.scoring`.
+    k
+        How many items an answer has.
+    take
+        What the stream contributes. ``"each"``: every event is an item of its own. Or named
+        aggregates per key and window, which the score then refers to:
+        ``{"mentions": "count", "spent": "sum(amount)"}``.
+    list
+        The candidate list, by registry name. Queries with aggregates need none.
+    lateness
+        How far events may come out of order: the watermark trails the newest event by it.
+    late
+        What to do with an event one of whose windows was answered already: ``"drop"`` it, or
+        ``"use"`` it for its windows that are still open. It is counted in both cases.
+    empty_windows
+        How many windows without any item are answered in a row. After that they are only
+        counted, so that one wrong date does not cause a million empty answers.
+
+    Examples
+    --------
+    >>> from topwater.windows import sliding
+    >>> query = TopKQuery(key="user", time="at", window=sliding("9 min", "3 min"),
+    ...                   take={"mentions": "count"}, score="mentions", k=3)
+    >>> TopKQuery.from_json(query.to_json()) == query
+    True
+    """
+
+    key: str
+    window: Windows
+    score: Score
+    k: int
+    time: str | None = None
+    take: Literal["each"] | Mapping[str, str] = "each"
+    list: str = "panes"
+    lateness: Millis = 0
+    late: LateRule = "drop"
+    empty_windows: int = 1_000
+
+    def __init__(
+        self,
+        *,
+        key: str,
+        window: Windows,
+        score: str | Mapping[str, Any] | Score,
+        k: int,
+        time: str | None = None,
+        take: Literal["each"] | Mapping[str, str] = "each",
+        list: str = "panes",  # noqa: A002
+        lateness: int | str | timedelta = 0,
+        late: LateRule = "drop",
+        empty_windows: int = 1_000,
+    ) -> None:
+        settle = object.__setattr__
+        settle(self, "key", key)
+        settle(self, "window", window)
+        settle(self, "score", score_from(score))
+        settle(self, "k", _whole(k, "k", least=1, fix="ask for one item or more"))
+        settle(self, "time", time)
+        settle(self, "take", _take(take))
+        settle(self, "list", list)
+        settle(self, "lateness", millis(lateness, field="lateness"))
+        settle(self, "late", late)
+        settle(
+            self,
+            "empty_windows",
+            _whole(empty_windows, "empty_windows", least=0, fix="0 answers no empty window"),
+        )
+        self._check()
+
+    @property
+    def aggregation(self) -> Aggregation | None:
+        """The aggregates per key, or None when each event is an item."""
+        if isinstance(self.take, str):
+            return None
+        return Aggregation(
+            {name: Aggregate.parse(text, field=f"take.{name}") for name, text in self.take.items()}
+        )
+
+    @property
+    def value_columns(self) -> tuple[str, ...]:
+        """The numeric columns of the stream that are read."""
+        aggregation = self.aggregation
+        return self.score.columns if aggregation is None else aggregation.columns
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, TOML and YAML."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain["window"] = asdict(self.window)
+        plain["score"] = self.score.to_dict()
+        plain["take"] = self.take if isinstance(self.take, str) else dict(self.take)
+        return plain
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> TopKQuery:
+        """The query that such values describe."""
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(settings) - known):
+            raise QueryError(
+                "no such setting", field=unknown[0], fix=f"use: {', '.join(sorted(known))}"
+            )
+        if missing := sorted({"key", "window", "score", "k"} - set(settings)):
+            raise QueryError("is missing", field=missing[0], fix="every query needs it")
+        window = settings["window"]
+        if isinstance(window, Mapping):
+            try:
+                window = Windows(**window)
+            except TypeError as error:
+                raise QueryError(
+                    f"can't be read: {error}",
+                    field="window",
+                    fix="give width, step, start and by",
+                ) from None
+        return cls(**{**settings, "window": window})
+
+    def to_json(self) -> str:
+        """The query as text."""
+        return json.dumps(self.to_dict(), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> TopKQuery:
+        """The query that :meth:`to_json` wrote."""
+        try:
+            settings = json.loads(text)
+        except ValueError as error:
+            raise QueryError(f"no JSON: {error}", field="query", fix="use to_json()") from None
+        if not isinstance(settings, dict):
+            raise QueryError("no JSON object", field="query", fix="use to_json()")
+        return cls.from_dict(settings)
+
+    def _check(self) -> None:
+        self._check_names()
+        self._check_time()
+        lists[self.list]
+        self._check_aggregates()
+        if self.late not in get_args(LateRule):
+            raise QueryError(f"{self.late!r} is unknown", field="late", fix='use "drop" or "use"')
+
+    def _check_names(self) -> None:
+        for field, name in (("key", self.key), ("time", self.time)):
+            if name is not None and (type(name) is not str or not name):
+                raise QueryError(
+                    f"{name!r} names no column", field=field, fix="give the column's name"
+                )
+        if not isinstance(self.window, Windows):
+            raise QueryError(
+                f"{self.window!r} is no window",
+                field="window",
+                fix='write sliding("9 min", "3 min"), tumbling("1 h") or counting(1000, 100)',
+            )
+
+    def _check_time(self) -> None:
+        if self.window.by == "time" and self.time is None:
+            raise QueryError(
+                "time windows need the column with the event time",
+                field="time",
+                fix="name it, or count events with counting(…)",
+            )
+        if self.lateness < 0:
+            raise QueryError(
+                f"must not be negative, it is {self.lateness}", field="lateness", fix="0 or more"
+            )
+        if self.window.by == "count" and self.lateness:
+            raise QueryError(
+                "count windows take events as they come: none is late",
+                field="lateness",
+                fix="leave it out, or use time windows",
+            )
+
+    def _check_aggregates(self) -> None:
+        aggregation = self.aggregation
+        if aggregation is None:
+            if not self.score.columns:
+                raise QueryError(
+                    "names no column: all items would be equal",
+                    field="score",
+                    fix="use a numeric column of the stream",
+                )
+            return
+        if not aggregation.aggregates:
+            raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
+        for name in self.score.columns:
+            if name not in aggregation.aggregates:
+                raise QueryError(
+                    f"{name!r} is not among what the stream contributes",
+                    field="score",
+                    fix=f"use: {', '.join(aggregation.aggregates)}; or add it to take",
+                )
+        if self.list not in ("panes", "recompute"):
+            raise QueryError(
+                f"{self.list!r} ranks single events; an aggregate falls as the window slides",
+                field="list",
+                fix="leave it out: per-pane aggregates are kept instead",
+            )
+        if self.score.running:
+            raise QueryError(
+                "running ranges have no meaning for aggregates",
+                field="score.ranges",
+                fix="declare the range as (low, high)",
+            )
+
+
+def _take(take: Any) -> Literal["each"] | Mapping[str, str]:
+    if take == "each":
+        return "each"
+    if not isinstance(take, Mapping):
+        raise QueryError(
+            f"{take!r} is unknown", field="take", fix='use "each", or names as {"n": "count"}'
+        )
+    for name in take:
+        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+            raise QueryError(
+                f"{name!r} can't be used as a name",
+                field="take",
+                fix=f"use a plain name other than {', '.join(RESERVED)}",
+            )
+    return Constants(
+        {name: str(Aggregate.parse(text, field=f"take.{name}")) for name, text in take.items()}
+    )
+
+
+def _whole(value: Any, field: str, *, least: int, fix: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise QueryError(
+            f"must be a whole number of at least {least}, not {value!r}", field=field, fix=fix
+        )
+    return int(value)

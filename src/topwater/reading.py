@@ -1,0 +1,176 @@
+"""Batches → clean columns. What can't be used is counted here, and goes no further."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from topwater.errors import BatchError
+from topwater.model import BoolArray, Counts, FloatArray, IntArray
+from topwater.query import TopKQuery
+
+Batch: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
+"""Columns by name: an Arrow batch or table, or a mapping of arrays."""
+
+_FARTHEST = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Readout:
+    """The rows of a batch that can be used: time in milliseconds, keys as Arrow data."""
+
+    time: IntArray
+    key: pa.Array
+    values: dict[str, FloatArray]
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+def read(query: TopKQuery, batch: Batch) -> Readout:
+    """Pick the query's columns, and drop and count the rows without a usable key or time.
+
+    For count windows ``time`` is 0: positions are given later, by whoever knows the order.
+
+    Raises
+    ------
+    BatchError
+        If a column is missing or has a type that can't be used.
+    """
+    table = _table(batch)
+    key = _keys(_column(table, query.key, "key"), query.key)
+    values = {name: _floats(_column(table, name, "score"), name) for name in query.value_columns}
+    time = np.zeros(len(key), np.int64)
+    time_ok = np.ones(len(key), bool)
+    if query.time is not None and query.window.by == "time":
+        time, time_ok = _times(_column(table, query.time, "time"), query.time)
+    key_ok = _present(key)
+    early = time_ok & key_ok & (time <= query.window.start)
+    if query.window.by == "count":
+        early[:] = False
+    counts = Counts(
+        events=len(key),
+        bad_key=int(np.count_nonzero(~key_ok)),
+        bad_time=int(np.count_nonzero(key_ok & ~time_ok)),
+        before_start=int(np.count_nonzero(early)),
+    )
+    return _where(Readout(time, key, values, counts), key_ok & time_ok & ~early)
+
+
+def only_finite(readout: Readout, scores: FloatArray) -> tuple[Readout, FloatArray]:
+    """Drop and count the rows whose score is no number."""
+    finite = np.isfinite(scores)
+    if finite.all():
+        return readout, scores
+    bad = int(np.count_nonzero(~finite))
+    kept = _where(readout, finite)
+    return (
+        Readout(kept.time, kept.key, kept.values, kept.counts + Counts(bad_score=bad)),
+        scores[finite],
+    )
+
+
+def _where(readout: Readout, good: BoolArray) -> Readout:
+    if good.all():
+        return readout
+    return Readout(
+        readout.time[good],
+        readout.key.filter(pa.array(good)),
+        {name: values[good] for name, values in readout.values.items()},
+        readout.counts,
+    )
+
+
+def _table(batch: Batch) -> pa.Table:
+    if isinstance(batch, pa.Table):
+        return batch
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    if isinstance(batch, Mapping):
+        try:
+            return pa.table({name: pa.array(values) for name, values in batch.items()})
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+            raise BatchError(
+                f"the batch can't be read as columns: {error}",
+                fix="pass an Arrow table, or a mapping of equally long arrays",
+            ) from error
+    raise BatchError(
+        f"a batch can't be a {type(batch).__name__}",
+        fix="pass an Arrow table or record batch, or a mapping of arrays",
+    )
+
+
+def _column(table: pa.Table, name: str, role: str) -> pa.Array:
+    if table.column_names.count(name) != 1:
+        there = "is there twice" if name in table.column_names else "is not there"
+        raise BatchError(
+            f"the {role} column {name!r} {there}; there are: {', '.join(table.column_names)}",
+            fix=f"name one of them in the query's {role}, or rename the column",
+        )
+    column = table.column(name)
+    chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if pa.types.is_dictionary(chunk.type):
+        chunk = chunk.dictionary_decode()
+    return chunk
+
+
+def _keys(column: pa.Array, name: str) -> pa.Array:
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if pa.types.is_uint64(kind) or not (
+        pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    ):
+        raise BatchError(
+            f"the key column {name!r} is of type {kind}",
+            fix="keys are strings or integers up to 64 bits: cast the column first",
+        )
+    return column.cast(pa.int64()) if pa.types.is_integer(kind) else column.cast(pa.large_string())
+
+
+def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
+    kind = column.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        column = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
+        # Floor, also before 1970: a moment belongs to the millisecond that it is in.
+        time = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // 1_000
+    elif pa.types.is_integer(kind) or pa.types.is_null(kind):
+        time = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
+    else:
+        raise BatchError(
+            f"the time column {name!r} is of type {kind}",
+            fix="use timestamps, or integers as milliseconds since 1970",
+        )
+    return time, _present(column) & (np.abs(time) < _FARTHEST)
+
+
+def _floats(column: pa.Array, name: str) -> FloatArray:
+    kind = column.type
+    if pa.types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    elif not (
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_null(kind)
+    ):
+        raise BatchError(
+            f"the score column {name!r} is of type {kind}, not numeric",
+            fix="cast it to a number before the query",
+        )
+    numbers = column.cast(pa.float64(), safe=False)
+    if numbers.null_count:
+        numbers = pc.fill_null(numbers, float("nan"))
+    return np.asarray(numbers.to_numpy(zero_copy_only=False))
+
+
+def _present(column: pa.Array) -> BoolArray:
+    if column.null_count == 0:
+        return np.ones(len(column), bool)
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))

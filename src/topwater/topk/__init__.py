@@ -1,0 +1,107 @@
+"""(1) Keep only what can still win: the candidate lists, by name.
+
+======================  ==========================================================================
+``panes``               the default: columnar, minimal, no recomputation
+``mintopk``             one list with window marks, as published; minimal, no recomputation
+``pretopk``             one predicted answer per open window, as published
+``sma``, ``tma``        the whole window in an index, recomputing when needed; the rivals
+``recompute``           the whole window, sorted on demand; the oracle
+======================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topwater.model import Arrivals, IntArray, Items
+from topwater.protocols import CandidateList, ListMaker, Registry, Sweeps
+from topwater.windows import Windows
+
+__all__ = ["build", "lists", "sweep"]
+
+lists: Registry[ListMaker] = Registry("list")
+
+
+def build(name: str, windows: Windows, k: int, *, first: int = 0) -> CandidateList:
+    """A new list by its registry name, with ``first`` as its current window.
+
+    Examples
+    --------
+    >>> from topwater.windows import counting
+    >>> build("panes", counting(10, 5), k=3).k
+    3
+    """
+    made = lists[name](windows, k)
+    made.expire(first - 1)
+    return made
+
+
+def sweep(
+    held: CandidateList, arrivals: Arrivals, current: int, until: int
+) -> tuple[Items, IntArray, IntArray]:
+    """Answers of the windows from ``current`` to ``until``, in one call if the list can.
+
+    Returns
+    -------
+    answers, sizes, kept
+        All answers one after the other; how many items each has; and how many candidates the
+        list held at each.
+    """
+    if isinstance(held, Sweeps):
+        return held.sweep(arrivals, until)
+    if len(arrivals):
+        held.add(arrivals)
+    tops, kept = [], []
+    for window in range(current, until + 1):
+        tops.append(held.top(window))
+        kept.append(len(held))
+        held.expire(window)
+    return Items.concat(tops), np.array([len(t) for t in tops]), np.array(kept)
+
+
+def _panes(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.panes import Panes
+
+    return Panes(windows, k)
+
+
+def _mintopk(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.mintopk import SuperTopK
+    from topwater.topk.ordered import InOrder
+
+    return InOrder(SuperTopK(windows, k))
+
+
+def _pretopk(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.ordered import InOrder
+    from topwater.topk.pretopk import Predicted
+
+    return InOrder(Predicted(windows, k))
+
+
+def _sma(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.indexed import sma
+    from topwater.topk.ordered import InOrder
+
+    return InOrder(sma(windows, k))
+
+
+def _tma(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.indexed import tma
+    from topwater.topk.ordered import InOrder
+
+    return InOrder(tma(windows, k))
+
+
+def _recompute(windows: Windows, k: int) -> CandidateList:
+    from topwater.topk.recompute import Recompute
+
+    return Recompute(windows, k)
+
+
+lists.add("panes", _panes, "columnar, minimal candidates, no recomputation (default)")
+lists.add("mintopk", _mintopk, "one list with window marks, as published; minimal")
+lists.add("pretopk", _pretopk, "one predicted answer per open window, as published")
+lists.add("sma", _sma, "the whole window indexed, plus its skyband; recomputes now and then")
+lists.add("tma", _tma, "the whole window indexed; recomputes whenever a top item leaves")
+lists.add("recompute", _recompute, "the whole window, sorted on demand; the oracle")

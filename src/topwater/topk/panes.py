@@ -1,0 +1,181 @@
+"""The production list: whole batches in, each pane reduced to its best, dominance per pane.
+
+What is kept are *candidates*, the items that fewer than k items of the same or a later pane
+beat, and the runs (:mod:`topwater.topk.runs`) of panes that no closed window has reached yet.
+The candidates are exactly the minimal set that MinTopk keeps [1]_: the union of the predicted
+answers of all open windows. In a stream of random order there are about k·H of them, H being
+the harmonic number of the panes per window.
+
+.. [1] Yang, Shastri, Rundensteiner, Ward: An Optimal Strategy for Monitoring Top-k Queries in
+   Streaming Windows, EDBT 2011. There objects come one by one and carry two window marks; here
+   panes come as arrays and items carry one count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from topwater.model import Arrivals, FloatArray, IntArray, Items
+from topwater.topk.invariants import require
+from topwater.topk.kernels import roll
+from topwater.topk.runs import merge, nothing, pane_column, reduce, split
+from topwater.windows import Windows
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Best first; ``beaten`` counts the items of the same or a later pane that rank higher."""
+
+    items: Items
+    pane: IntArray
+    beaten: IntArray
+
+    def take(self, rows: IntArray | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Candidates:
+        return _Candidates(self.items.take(rows), self.pane[rows], self.beaten[rows])
+
+
+_NONE = _Candidates(Items.empty(), np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+class Panes:
+    """The k best of every window, from a minimal set of candidates.
+
+    Complexity: ``add`` one comparison for almost every item, and O(k log k) per pane; ``sweep``
+    O(candidates + k) per pane and window; ``top`` O(m log m) for m items kept.
+
+    Examples
+    --------
+    >>> from topwater.windows import counting
+    >>> windows = counting(width=4, step=2)
+    >>> panes = Panes(windows, k=1)
+    >>> score = np.array([9.0, 1.0, 4.0, 5.0])
+    >>> panes.add(windows.group(Items(score, np.arange(1, 5), np.array([11, 12, 13, 14]))))
+    >>> panes.top(0).key.tolist(), panes.top(1).key.tolist(), len(panes)
+    ([11], [14], 2)
+    """
+
+    def __init__(self, windows: Windows, k: int) -> None:
+        self.windows = windows
+        self.k = k
+        self._current = 0
+        self._folded = -1
+        self._kept = _NONE
+        self._runs = nothing()
+
+    def floors(self, panes: IntArray) -> FloatArray:
+        """Per pane, the score below which a new item of it can't be in any answer."""
+        floors = np.full(len(panes), -np.inf)
+        runs = self._runs
+        at = np.searchsorted(runs.panes, panes)
+        known = np.flatnonzero(at < len(runs.panes))
+        known = known[runs.panes[at[known]] == panes[known]]
+        full = known[np.diff(runs.bounds)[at[known]] == self.k]
+        floors[full] = runs.items.score[runs.bounds[at[full] + 1] - 1]
+        return floors
+
+    def add(self, arrivals: Arrivals) -> None:
+        """Bring new items."""
+        if not len(arrivals):
+            return
+        runs = reduce(arrivals, self.k, floors=self.floors(arrivals.panes))
+        late, runs = split(runs, self._folded)
+        for j in range(len(late.panes)):
+            self._fold(late.items.take(slice(*late.bounds[j : j + 2])), int(late.panes[j]))
+        self._runs = merge(self._runs, runs, self.k)
+
+    def top(self, window: int) -> Items:
+        """The best k of a window, best first."""
+        first, last = self.windows.panes_in(window)
+        items = Items.concat([self._kept.items, self._runs.items])
+        pane = np.concatenate([self._kept.pane, pane_column(self._runs)])
+        return items.take((pane >= first) & (pane <= last)).ranked().take(slice(self.k))
+
+    def expire(self, window: int) -> None:
+        """Forget what is in no window after ``window``."""
+        if window < self._current:
+            return
+        self._settle(window)
+        self._current = window + 1
+        first, _ = self.windows.panes_in(self._current)
+        self._kept = self._kept.take(self._kept.pane >= first)
+        self._runs = split(self._runs, first - 1)[1]
+
+    def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
+        """Answers of all windows up to ``until``, their sizes, and the candidates each had."""
+        self.add(arrivals)
+        _, last = self.windows.panes_in(until)
+        due, self._runs = split(self._runs, last)
+        answers, sizes, kept, left, beaten = roll(
+            self._kept.items.score,
+            self._kept.pane,
+            self._kept.beaten,
+            due.items.score,
+            due.panes,
+            due.bounds,
+            self._current,
+            until,
+            self.windows.panes_per_step,
+            self.windows.panes_per_window,
+            self.k,
+        )
+        pool = Items.concat([self._kept.items, due.items])
+        pane = np.concatenate([self._kept.pane, pane_column(due)])
+        self._kept = _Candidates(pool.take(left), pane[left], beaten)
+        self._current = until + 1
+        self._folded = max(self._folded, last)
+        return pool.take(answers), sizes, kept
+
+    def __iter__(self) -> Iterator[tuple[float, int, object]]:
+        self._settle(self._current)
+        items = self._kept.items
+        return zip(items.score.tolist(), items.time.tolist(), items.key.tolist(), strict=True)
+
+    def __len__(self) -> int:
+        self._settle(self._current)
+        return len(self._kept.items)
+
+    def snapshot(self) -> Items:
+        """All that a restart needs."""
+        return Items.concat([self._kept.items, self._runs.items])
+
+    def check(self) -> None:
+        """Candidates are ranked, in an open window, and beaten exactly as often as counted."""
+        items, pane, beaten = self._kept.items, self._kept.pane, self._kept.beaten
+        first, _ = self.windows.panes_in(self._current)
+        order = np.lexsort((items.key, -items.time, -items.score))
+        better = np.triu(np.ones((len(pane), len(pane)), bool), 1)
+        dominators = (better & (pane[:, None] >= pane[None, :])).sum(axis=0)
+        runs = self._runs.panes
+        require(np.array_equal(items.key[order], items.key), "candidates are not best first")
+        require(np.array_equal(self.windows.pane_of(items.time), pane), "a pane is wrong")
+        require(np.all(pane >= first), "an expired item is kept")
+        require(np.array_equal(dominators, beaten), "a dominance count is wrong")
+        require(np.all(beaten < self.k), "an item that can't win is kept")
+        require(len(runs) == 0 or runs[0] > self._folded, "a run was not folded")
+
+    def _settle(self, window: int) -> None:
+        """Fold the runs of all panes that ``window`` reaches."""
+        last = self.windows.panes_in(window)[1]
+        due, self._runs = split(self._runs, last)
+        for j in range(len(due.panes)):
+            self._fold(due.items.take(slice(*due.bounds[j : j + 2])), int(due.panes[j]))
+        if len(due):
+            self._folded = max(self._folded, int(due.panes[-1]))
+
+    def _fold(self, run: Items, pane: int) -> None:
+        """Merge one run into the candidates: in NumPy, and for panes older than others too."""
+        old = self._kept
+        items = Items.concat([old.items, run])
+        panes = np.concatenate([old.pane, np.full(len(run), pane)])
+        beaten = np.concatenate([old.beaten, np.zeros(len(run), np.int64)])
+        new = np.arange(len(items)) >= len(old.pane)
+        order = np.lexsort((items.key, -items.time, -items.score))
+        panes, new = panes[order], new[order]
+        above: IntArray = np.cumsum(new) - new
+        beaten = beaten[order] + np.where(panes <= pane, above, 0)
+        beaten[new] += np.cumsum(~new & (panes >= pane))[new]
+        merged = _Candidates(items.take(order), panes, beaten)
+        self._kept = merged.take(beaten < self.k)
