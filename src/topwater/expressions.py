@@ -156,7 +156,7 @@ class Expression:
         >>> low.tolist(), high.tolist()
         ([2.0, -3.0], [6.0, -1.0])
         """
-        rows = _rows({name: column for name, column in columns.items() if name not in unknown})
+        rows = _rows(columns)
         with np.errstate(all="ignore"):
             low, high = self.fold(INTERVALS, partial(_range, columns, unknown))
         rows = max(rows, np.size(low), np.size(high)) if rows else rows
@@ -296,7 +296,7 @@ class _Parser:
                 if token.text == ")"
                 else "put an operator (+ - * / **) between, or remove what follows"
             )
-            self._fail(f"{token.text!r} is too much", token.start, fix)
+            self._fail(f"{token.text[:40]!r} is too much", token.start, fix)
         return tree
 
     def _expression(self, binding: int, nesting: int) -> Node:
@@ -336,12 +336,13 @@ class _Parser:
     def _number(self, token: _Token) -> Number:
         value = float(token.text)
         if math.isinf(value):
-            self._fail(f"{token.text} is too large", token.start, "use numbers below 1.79e308")
+            self._fail(f"{token.text[:40]} is too large", token.start, "use numbers below 1.79e308")
         return Number(value)
 
     def _call(self, name: _Token, nesting: int) -> Node:
         if name.text not in _ARITY:
-            self._fail(f"{name.text!r} is not a function", name.start, _suggest(name.text))
+            problem = f"{name.text[:40]!r} is not a function"
+            self._fail(problem, name.start, _suggest(name.text[:40]))
         opened = self._take()
         args: list[Node] = []
         if self.tokens[self.next].text != ")":
@@ -376,7 +377,7 @@ class _Parser:
             self._fail(f"expected ')' {self._found(token)}", token.start, fix)
 
     def _found(self, token: _Token) -> str:
-        return f"but found {token.text!r}" if token.text else "but the text ends"
+        return f"but found {token.text[:40]!r}" if token.text else "but the text ends"
 
     def _take(self) -> _Token:
         token = self.tokens[self.next]
@@ -400,7 +401,7 @@ def _negative(node: Node) -> Node:
 
 
 def _suggest(name: str) -> str:
-    close = difflib.get_close_matches(name[:40].lower(), _ARITY, n=1)
+    close = difflib.get_close_matches(name.lower(), _ARITY, n=1)
     return f"did you mean {close[0]}?" if close else f"use one of: {', '.join(_ARITY)}"
 
 
@@ -417,18 +418,19 @@ def _rows(columns: Mapping[str, FloatArray]) -> int:
     return len(next(iter(columns.values()))) if columns else 1
 
 
-def _column(columns: Mapping[str, FloatArray], name: str) -> FloatArray:
+def column_of(columns: Mapping[str, FloatArray], name: str) -> FloatArray:
+    """A column as float64, copied only if it has another type."""
+    if name not in columns:
+        given = ", ".join(map(str, columns)) or "(none)"
+        raise BatchError(f"the score needs the column {name!r}", fix=f"the batch has: {given}")
     try:
         return np.asarray(columns[name], dtype=np.float64)
-    except KeyError:
-        raise BatchError(
-            f"the score needs the column {name!r}",
-            fix=f"add it to the batch, or use one of: {', '.join(map(str, columns)) or '(none)'}",
-        ) from None
+    except (TypeError, ValueError):
+        raise BatchError(f"the column {name!r} is not numeric", fix="cast it before") from None
 
 
 def _value(columns: Mapping[str, FloatArray], leaf: Leaf) -> FloatArray:
-    return _column(columns, leaf.name) if isinstance(leaf, Name) else np.asarray(leaf.value)
+    return column_of(columns, leaf.name) if isinstance(leaf, Name) else np.asarray(leaf.value)
 
 
 def _range(

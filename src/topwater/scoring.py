@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from topwater.errors import QueryError, StateError
-from topwater.expressions import Bound, Call, Expression, Name, Node, Number, parse
+from topwater.expressions import Bound, Call, Expression, Name, Node, Number, column_of, parse
 from topwater.model import FloatArray
 
 Order: TypeAlias = Literal["largest", "smallest"]
@@ -190,7 +190,7 @@ class _Folded:
         """
         used = {**columns, **self._normalised(columns, ranges)}
         scores = self.expression.evaluate(used)
-        return scores if isinstance(self.expression.tree, Name) else self._spoilt(scores, used)
+        return scores if isinstance(self.expression.tree, Name) else self._spoilt(scores, columns)
 
     def _normalised(self, columns: Columns, ranges: RunningRanges | None) -> Columns:
         if not self.running:
@@ -201,12 +201,13 @@ class _Folded:
                 field="score.ranges",
                 fix="pass ranges=RunningRanges(), the same for all batches",
             )
-        return {name: _running_norm(columns[name], name, ranges) for name in self.running}
+        values = {name: column_of(columns, name) for name in self.running}
+        return {name: _running_norm(values[name], name, ranges) for name in self.running}
 
-    def _spoilt(self, scores: FloatArray, used: Columns) -> FloatArray:
+    def _spoilt(self, scores: FloatArray, columns: Columns) -> FloatArray:
         """NaN where an input was not finite: 1 / inf and clip(inf, 0, 1) look like good scores."""
         for name in self.columns:
-            finite = np.isfinite(used[name])
+            finite = np.isfinite(column_of(columns, name))
             if not finite.all():
                 scores = np.where(finite, scores, np.nan)
         return scores
@@ -509,16 +510,17 @@ def _check_settings(settings: Mapping[str, object], score: type[Any]) -> None:
             )
 
 
-def _number(value: object, field: str) -> float:
+def _number(value: Any, field: str) -> float:
     # True is an int to Python, and no weight to anybody.
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+    numeric = isinstance(value, int | float | np.integer | np.floating)
+    if not numeric or isinstance(value, bool):
         raise QueryError(f"must be a number, not {value!r}", field=field, fix="write a number")
     try:
         number = float(value)
-    except (OverflowError, TypeError):
-        number = math.nan
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
-        raise QueryError(f"must be finite, not {value!r}", field=field, fix="write a number")
+        raise QueryError(f"must be finite, not {number}", field=field, fix="write a finite number")
     return number
 
 
