@@ -9,7 +9,8 @@ import pytest
 from figures import PRIPUZIC, arrivals, pripuzic
 
 from topwater.model import Items
-from topwater.topk.indexed import Indexed, ScoreGrid, sma, tma
+from topwater.topk.grid import ScoreGrid
+from topwater.topk.indexed import Indexed, sma, tma
 from topwater.windows import Windows, counting
 
 Maker = Callable[[Windows, int], Indexed]

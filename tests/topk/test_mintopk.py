@@ -122,6 +122,24 @@ def test_monotone_streams_are_the_extremes() -> None:
         assert len(lst) == size
 
 
+def test_the_average_size_is_k_times_a_harmonic_number() -> None:
+    """In random order. Theorem 3.2 says 2k, but a later window loses a larger share each time.
+
+    Of the k members of a window that n panes reach, k/n leave with the oldest of these panes, and
+    as many others replace them: k (1 + 1/2 + ... + 1/n) candidates for n panes.
+    """
+    rng = np.random.default_rng(1)
+    windows = counting(1000, 100)
+    lst = SuperTopK(windows, 10)
+    sizes = []
+    for window in range(200):
+        times = np.arange(1, 1001) if window == 0 else np.arange(901, 1001) + 100 * window
+        lst.add(windows.group(Items(rng.random(len(times)), times, times)))
+        sizes.append(len(lst))
+        lst.expire(window)
+    assert np.mean(sizes) == pytest.approx(10 * sum(1 / n for n in range(1, 11)), rel=0.03)
+
+
 def test_a_far_jump_takes_no_time() -> None:
     lst = at_w0()
     lst.expire(10**15)

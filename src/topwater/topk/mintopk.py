@@ -54,7 +54,9 @@ class SuperTopK:
     -----
     Inserting costs O(log m) for m candidates, and O(1) for each window entered; an item that
     enters none costs one comparison. ``expire`` is O(k) per window, ``top`` O(k) for the current
-    window and O(m) for a later one, ``len`` O(1). Nothing is ever recomputed.
+    window and O(m) for a later one, ``len`` O(1). Nothing is ever recomputed. If scores come in
+    random order and n windows overlap, m is k (1 + 1/2 + ... + 1/n) on average, and never more
+    than k n.
 
     Yang, Shastri, Rundensteiner and Ward, "An Optimal Strategy for Monitoring Top-k Queries in
     Streaming Windows", EDBT 2011. Their Lemma 4.5 puts the second-lowest member of a window
@@ -185,10 +187,14 @@ class SuperTopK:
         self._link(_Candidate(marked, start, end))
         # Oldest first: what leaves an older window must be gone when a younger pointer moves.
         for window in range(start, end + 1):
-            if window in self._lowest:
-                self._evict(window)
-            else:
+            lowest = self._lowest.get(window)
+            if lowest is None:
                 self._count(window)
+            else:
+                self._lowest[window] = lowest.above
+                lowest.start += 1
+                if lowest.start > lowest.end:
+                    self._unlink(lowest)
 
     def _career(self, rank: tuple[Any, ...], end: int) -> int:
         """The oldest window that the item enters, or ``end + 1``.
@@ -196,18 +202,11 @@ class SuperTopK:
         Bounds fall from window to window, so we look from the last window back and stop at the
         first that refuses: the cost is the number of windows entered.
         """
-        window = end
-        while window >= self._current:
+        for window in range(end, self._current - 1, -1):
             lowest = self._lowest.get(window)
             if lowest is not None and lowest.rank < rank:
-                break
-            window -= 1
-        return window + 1
-
-    def _evict(self, window: int) -> None:
-        lowest = self._lowest[window]
-        self._lowest[window] = lowest.above
-        self._shorten(lowest)
+                return window + 1
+        return self._current
 
     def _count(self, window: int) -> None:
         members = self._members.get(window, 0) + 1
@@ -219,20 +218,20 @@ class SuperTopK:
 
     def _purge(self) -> None:
         for each in list(islice(self._list, self.k)):
-            self._shorten(each)
+            each.start += 1
+            if each.start > each.end:
+                self._unlink(each)
         self._members.pop(self._current, None)
         self._lowest.pop(self._current, None)
         self._current += 1
 
-    def _shorten(self, candidate: _Candidate) -> None:
-        candidate.start += 1
-        if candidate.start > candidate.end:
-            if candidate.below is self._ring:
-                self._list.pop()  # the usual case, and it needs no search
-            else:
-                self._list.remove(candidate)
-            candidate.above.below = candidate.below
-            candidate.below.above = candidate.above
+    def _unlink(self, candidate: _Candidate) -> None:
+        if candidate.below is self._ring:
+            self._list.pop()  # the usual case, and it needs no search
+        else:
+            self._list.remove(candidate)
+        candidate.above.below = candidate.below
+        candidate.below.above = candidate.above
 
     def _link(self, candidate: _Candidate) -> None:
         place = self._list.bisect_key_right(candidate.rank)
