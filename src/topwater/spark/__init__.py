@@ -2,5 +2,6 @@
 
 from topwater.spark.generated import register
 from topwater.spark.session import require, session, settings
+from topwater.spark.topk import answers_from, topk
 
-__all__ = ["register", "require", "session", "settings"]
+__all__ = ["answers_from", "register", "require", "session", "settings", "topk"]

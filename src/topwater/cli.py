@@ -1,0 +1,93 @@
+"""The command line. Each command is a thin shell around a function that Python can call too."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from topwater.errors import TopwaterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+app = typer.Typer(
+    name="topwater",
+    help="Continuous top-k answers over event streams, on Spark.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"topwater {version('topwater')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Continuous top-k answers over event streams, on Spark."""
+
+
+@app.command()
+def demo(
+    seconds: Annotated[
+        int, typer.Option(min=61, max=86_400, help="Event time that the stream covers.")
+    ] = 600,
+    rate: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Bids per second of event time.")
+    ] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another stream.")] = 7,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per window and nothing else.")
+    ] = False,
+    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    debug: Debug = False,
+) -> None:
+    """The 5 highest bids of the last minute, every 10 s, on Spark, over a generated stream.
+
+    Prints each window when it closes, and in the end checks every answer by sorting all bids.
+    """
+    with _told(debug):
+        from topwater.demo import JsonLines, Lines, run
+        from topwater.generate import Bids
+
+        bids = Bids(rows_per_second=rate, seconds=seconds, seed=seed, disorder_ms=2_000)
+        run(bids, JsonLines() if as_json else Lines(Console(highlight=False)), log_file or None)
+
+
+@contextlib.contextmanager
+def _told(debug: bool) -> Iterator[None]:
+    """Errors as two lines (what is wrong, what to do) and an exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if debug:
+            raise
+        typer.echo("stopped", err=True)
+        raise typer.Exit(130) from None
+    except TopwaterError as error:
+        if debug:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    except Exception as error:
+        if debug:
+            raise
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        typer.echo(f"error: {first}\n  fix: see the traceback with --debug", err=True)
+        raise typer.Exit(1) from None
