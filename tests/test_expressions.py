@@ -118,6 +118,29 @@ class TestParse:
     def test_text_comes_back(self, tree: Node) -> None:
         assert parse(str(Expression(tree))).tree == tree
 
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("a**b**c", "a ** b ** c"),
+            ("(a**b)**c", "(a ** b) ** c"),
+            ("(-a)**2", "(-a) ** 2"),
+            ("-a**2", "-a ** 2"),
+            ("-(a*b)", "-(a * b)"),
+            ("-a*b", "-a * b"),
+            ("(-3)**2", "(-3) ** 2"),
+            ("a--3", "a - -3"),
+            ("a-(b-c)", "a - (b - c)"),
+            ("(a-b)-c", "a - b - c"),
+            ("a/(b*c)", "a / (b * c)"),
+            ("(a+b)*c", "(a + b) * c"),
+            ("1e300+0.1+1.0", "1e+300 + 0.1 + 1"),
+            ("max(a,(b),`c d`)", "max(a, b, `c d`)"),
+        ],
+    )
+    def test_text_has_the_parentheses_it_needs(self, text: str, shown: str) -> None:
+        assert str(parse(text)) == shown
+        assert parse(shown) == parse(text)
+
     @given(st.text(min_size=1))
     def test_any_name_can_be_quoted(self, name: str) -> None:
         expression = Expression(Call("abs", (Name(name),)))
@@ -445,6 +468,15 @@ class TestBounds:
     ) -> None:
         low, high = parse(text).bounds({}, {"a": a})
         np.testing.assert_allclose((low[0], high[0]), expected, rtol=1e-14, atol=1e-300)
+
+    @pytest.mark.parametrize("text", ["exp(a)", "log(a)", "log1p(a)", "a ** 1.5"])
+    def test_leave_room_for_the_last_bits(self, text: str) -> None:
+        a = np.linspace(0.3, 0.9, 50)
+        low, high = parse(text).bounds({"a": a}, {})
+        value = parse(text).evaluate({"a": a})
+        assert (low < value).all()
+        assert (value < high).all()
+        np.testing.assert_allclose(low, high, rtol=1e-14)
 
     def test_zero_may_be_negative(self) -> None:
         a = np.array([-0.0])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from topwater.errors import BatchError, QueryError, StateError
 from topwater.scoring import (
+    BLOCK,
     Constants,
     Euclidean,
     Formula,
@@ -139,6 +140,12 @@ class TestFormula:
             got = Formula(text).evaluate({"a": bad})
             assert np.isfinite(got).tolist() == [False, False, False, True]
 
+    def test_a_constant_has_a_score_for_every_row(self) -> None:
+        assert Formula("1 + 1").evaluate(columns((1.0, 2.0), (3.0, math.nan))).tolist() == [
+            2.0,
+            2.0,
+        ]
+
     def test_equal_when_the_tree_is(self) -> None:
         assert Formula("a + b") == Formula("(a+b)")
         assert Formula("a + b") != Formula("b + a")
@@ -214,6 +221,24 @@ class TestRunningRanges:
             low, high = min(seen), max(seen)
             assert scored == ((value - low) / (high - low) if low < high else 0.0)
         assert ranges.get("a") == ((min(seen), max(seen)) if seen else None)
+
+    def test_blocks_change_nothing(self) -> None:
+        rows = 3 * BLOCK + 17
+        a = np.random.default_rng(5).normal(size=rows) * np.linspace(1, 2, rows)
+        a[[0, BLOCK - 1, BLOCK, rows - 1]] = math.nan
+        a[BLOCK + 1] = 1e6
+        got = WeightedSum({"a": 2}, {"a": "running"}).evaluate({"a": a}, RunningRanges())
+        low = np.fmin.accumulate(a)
+        span = np.fmax.accumulate(a) - low
+        expected = 2 * np.divide(a - low, span, where=span > 0, out=np.where(span == 0, 0.0, a))
+        np.testing.assert_array_equal(got, expected)
+        plain = Formula("2 * a - 1").evaluate({"a": a})
+        np.testing.assert_array_equal(plain, 2 * a - 1)
+
+    def test_the_widest_range_comes_back(self) -> None:
+        ranges = RunningRanges()
+        ranges.extend("a", np.array([-1e308, 1e308]))
+        assert RunningRanges.from_dict(ranges.to_dict()) == ranges
 
     def test_nothing_seen_is_no_range(self) -> None:
         ranges = RunningRanges()

@@ -123,7 +123,7 @@ class Expression:
 
         The result may share memory with a column.
         """
-        rows = _rows(columns)
+        rows = rows_of(columns)
         with np.errstate(all="ignore"):
             values = self.fold(NUMPY, partial(_value, columns))
         return values if np.ndim(values) else np.full(rows, values)
@@ -156,7 +156,7 @@ class Expression:
         >>> low.tolist(), high.tolist()
         ([2.0, -3.0], [6.0, -1.0])
         """
-        rows = _rows(columns)
+        rows = rows_of(columns)
         with np.errstate(all="ignore"):
             low, high = self.fold(INTERVALS, partial(_range, columns, unknown))
         rows = max(rows, np.size(low), np.size(high)) if rows else rows
@@ -414,7 +414,8 @@ def _names(leaf: Leaf) -> dict[str, None]:
     return {leaf.name: None} if isinstance(leaf, Name) else {}
 
 
-def _rows(columns: Mapping[str, FloatArray]) -> int:
+def rows_of(columns: Mapping[str, FloatArray]) -> int:
+    """How many rows the columns have; without any column, one."""
     return len(next(iter(columns.values()))) if columns else 1
 
 

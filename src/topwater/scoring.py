@@ -16,13 +16,26 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from topwater.errors import QueryError, StateError
-from topwater.expressions import Bound, Call, Expression, Name, Node, Number, column_of, parse
+from topwater.expressions import (
+    Bound,
+    Call,
+    Expression,
+    Name,
+    Node,
+    Number,
+    column_of,
+    parse,
+    rows_of,
+)
 from topwater.model import FloatArray
 
 Order: TypeAlias = Literal["largest", "smallest"]
 Columns: TypeAlias = Mapping[str, FloatArray]
 Range: TypeAlias = tuple[float, float]
 V_co = TypeVar("V_co", covariant=True)
+
+BLOCK = 16_384
+"""Rows scored at a time: what one operator leaves is still in the cache for the next."""
 
 
 class Constants(Mapping[str, V_co], Generic[V_co]):
@@ -84,6 +97,9 @@ class RunningRanges:
         Before the first finite value the range is empty: from infinity to minus infinity.
         """
         least, greatest = self.seen.get(name, (math.inf, -math.inf))
+        # The rule once the range has settled; NaN compares as false.
+        if len(values) and values.min() >= least and values.max() <= greatest:
+            return np.full(len(values), least), np.full(len(values), greatest)
         finite = np.isfinite(values)
         low = np.minimum.accumulate(np.where(finite, values, math.inf))
         high = np.maximum.accumulate(np.where(finite, values, -math.inf))
@@ -108,7 +124,7 @@ class RunningRanges:
         ranges = cls()
         try:
             for name, (low, high) in state.items():
-                ranges.seen[name] = _range((low, high), f"ranges.{name}")
+                ranges.seen[name] = _ends((low, high), f"ranges.{name}")
         except (AttributeError, TypeError, ValueError) as error:
             raise StateError(
                 f"the running ranges can't be read: {error}", fix="start without this snapshot"
@@ -188,26 +204,32 @@ class _Folded:
 
         The result may share memory with a column.
         """
-        used = {**columns, **self._normalised(columns, ranges)}
-        scores = self.expression.evaluate(used)
-        return scores if isinstance(self.expression.tree, Name) else self._spoilt(scores, columns)
+        if isinstance(self.expression.tree, Name) and not self.running:
+            return self.expression.evaluate(columns)
+        used = {name: column_of(columns, name) for name in self.columns}
+        running = self._kept(ranges)
+        scores = np.empty(rows_of(columns))
+        for start in range(0, len(scores), BLOCK):
+            rows = slice(start, start + BLOCK)
+            part = {name: column[rows] for name, column in used.items()}
+            scores[rows] = self._score(part, running)
+        return scores
 
-    def _normalised(self, columns: Columns, ranges: RunningRanges | None) -> Columns:
-        if not self.running:
-            return {}
-        if ranges is None:
+    def _kept(self, ranges: RunningRanges | None) -> RunningRanges:
+        if self.running and ranges is None:
             raise QueryError(
                 f"the running range of {self.running[0]!r} has to be kept between batches",
                 field="score.ranges",
                 fix="pass ranges=RunningRanges(), the same for all batches",
             )
-        values = {name: column_of(columns, name) for name in self.running}
-        return {name: _running_norm(values[name], name, ranges) for name in self.running}
+        return RunningRanges() if ranges is None else ranges
 
-    def _spoilt(self, scores: FloatArray, columns: Columns) -> FloatArray:
-        """NaN where an input was not finite: 1 / inf and clip(inf, 0, 1) look like good scores."""
-        for name in self.columns:
-            finite = np.isfinite(column_of(columns, name))
+    def _score(self, columns: Columns, ranges: RunningRanges) -> FloatArray:
+        """NaN where an input is not finite: 1 / inf and clip(inf, 0, 1) look like good scores."""
+        normal = {name: _running_norm(columns[name], name, ranges) for name in self.running}
+        scores = self.expression.evaluate({**columns, **normal})
+        for column in columns.values():
+            finite = np.isfinite(column)
             if not finite.all():
                 scores = np.where(finite, scores, np.nan)
         return scores
@@ -538,6 +560,13 @@ def _numbers(given: object, field: str) -> Constants[float]:
 
 
 def _range(given: object, field: str) -> Range:
+    low, high = _ends(given, field)
+    if math.isinf(high - low):
+        raise QueryError(f"{low:g} to {high:g} is too wide", field=field, fix="narrow the range")
+    return low, high
+
+
+def _ends(given: object, field: str) -> Range:
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
         raise QueryError(
             f"must be (lo, hi) or 'running', not {given!r}", field=field, fix="write (0, 100)"
@@ -545,8 +574,6 @@ def _range(given: object, field: str) -> Range:
     low, high = _number(given[0], field), _number(given[1], field)
     if low > high:
         raise QueryError(f"{low:g} is above {high:g}", field=field, fix="write the lower end first")
-    if math.isinf(high - low):
-        raise QueryError(f"{low:g} to {high:g} is too wide", field=field, fix="narrow the range")
     return low, high
 
 
