@@ -130,8 +130,8 @@ class Aggregation:
     def _last(parts: pa.Table, by: list[str], name: str) -> pa.ChunkedArray:
         """The value at the latest time; of several there, the greatest. In the order of groups."""
         row = pa.array(np.arange(parts.num_rows))
-        ordered = parts.select([*by, "time", name]).append_column("row", row)
+        ordered = parts.select([*by, "time", name]).append_column("#row", row)
         ordered = ordered.sort_by([("time", "ascending"), (name, "ascending")])
-        last = ordered.group_by(by, use_threads=False).aggregate([(name, "last"), ("row", "min")])
+        last = ordered.group_by(by, use_threads=False).aggregate([(name, "last"), ("#row", "min")])
         # Groups come in order of first appearance: sorting changed it, the first row restores it.
-        return last.sort_by("row_min").column(f"{name}_last")
+        return last.sort_by("#row_min").column(f"{name}_last")

@@ -75,6 +75,7 @@ def portion(
     position: int = 0,
     ranges: RunningRanges | None = None,
     floors: FloorsAt | None = None,
+    hint: FloatArray | None = None,
 ) -> Portion:
     """Reduce a batch to what the windows need of it.
 
@@ -88,10 +89,12 @@ def portion(
         The running ranges of the score, which take in this batch.
     floors
         Per pane, a score below which items are known to be useless.
+    hint
+        What the scores are expected to be, from batch to batch.
     """
     readout = read(query, batch)
     if query.aggregation is None:
-        return _items_portion(query, readout, position, ranges, floors)
+        return _items_portion(query, readout, position, ranges, floors, hint)
     return _keys_portion(query, query.aggregation, readout, position)
 
 
@@ -101,6 +104,7 @@ def _items_portion(
     position: int,
     ranges: RunningRanges | None,
     floors: FloorsAt | None,
+    hint: FloatArray | None,
 ) -> Portion:
     scores = query.score.rank_scores(readout.values, ranges)
     readout, scores = only_finite(readout, scores)
@@ -111,6 +115,7 @@ def _items_portion(
         arrivals,
         query.k,
         floors=None if floors is None else floors(arrivals.panes),
+        hint=hint,
         keys_at=lambda rows: keys_from_arrow(readout.key.take(pa.array(rows))),
     )
     events = np.diff(arrivals.bounds)

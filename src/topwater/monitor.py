@@ -8,20 +8,26 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
+from operator import index
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from topwater.contents import Contents, ItemContents, KeyContents, Portion, portion
-from topwater.errors import StateError
+from topwater.errors import BatchError, StateError, TopwaterError
 from topwater.model import Answer, Counts, Items, Millis, Row
 from topwater.packing import pack, unpack
 from topwater.query import TopKQuery
 from topwater.reading import Batch
 from topwater.scoring import RunningRanges
+from topwater.topk.runs import no_hint
 
 __all__ = ["TopKMonitor", "TopKQuery"]
+
+_END_OF_TIME: Millis = 2**60
+"""After every window that can hold an event, and far from where integers overflow."""
 
 
 class TopKMonitor:
@@ -47,8 +53,10 @@ class TopKMonitor:
         self._newest: Millis | None = None
         self._position = 0
         self._empty = 0
+        self._keys: str | None = None
         self._counts = Counts()
         self._ranges = RunningRanges()
+        self._hint = no_hint()
         self._contents = _contents(query, first=0)
 
     @classmethod
@@ -66,6 +74,11 @@ class TopKMonitor:
         return monitor
 
     @property
+    def counts(self) -> Counts:
+        """What happened since the last answer, and will be told in the next one."""
+        return self._counts
+
+    @property
     def watermark(self) -> Millis | None:
         """How far time is known to have come, by the events alone: none older is expected."""
         if self.query.window.by == "count":
@@ -78,22 +91,26 @@ class TopKMonitor:
         Raises
         ------
         BatchError
-            If a column is missing or has a type that can't be used. Bad rows raise nothing:
-            they are counted in the next answer.
+            If a column is missing or has a type that can't be used; the batch then leaves no
+            trace. Bad rows raise nothing: they are counted in the next answer.
         """
         contents = self._contents
+        ranges = RunningRanges(dict(self._ranges.seen))
         self.admit(
             portion(
                 self.query,
                 batch,
                 position=self._position,
-                ranges=self._ranges,
+                ranges=ranges,
                 floors=contents.floors if isinstance(contents, ItemContents) else None,
+                hint=self._hint,
             )
         )
+        self._ranges = ranges
 
     def admit(self, part: Portion) -> None:
         """Take in a batch that was reduced elsewhere."""
+        self._keys = self._kind_of_keys(part)
         late = part.panes < self._oldest_on_time()
         self._counts += part.counts + Counts(late=int(part.events[late].sum()))
         oldest = self._oldest_usable()
@@ -116,7 +133,7 @@ class TopKMonitor:
 
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``."""
-        until = self.query.window.last_complete(watermark)
+        until = self.query.window.last_complete(min(index(watermark), _END_OF_TIME))
         current = self._next_window()
         if current is None or until < current:
             return []
@@ -146,6 +163,7 @@ class TopKMonitor:
             "newest": self._newest,
             "position": self._position,
             "empty": self._empty,
+            "keys": self._keys,
             "counts": asdict(self._counts),
             "ranges": self._ranges.to_dict(),
         }
@@ -153,7 +171,7 @@ class TopKMonitor:
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
-        if meta["query"] != json.loads(self.query.to_json()):
+        if not self._wrote(meta):
             raise StateError(
                 "the state belongs to another query",
                 fix="start from an empty checkpoint, or use the query that wrote this one",
@@ -163,10 +181,29 @@ class TopKMonitor:
         self._newest = meta["newest"]
         self._position = meta["position"]
         self._empty = meta["empty"]
+        self._keys = meta["keys"]
         self._counts = Counts(**meta["counts"])
         self._ranges = RunningRanges.from_dict(meta["ranges"])
         self._contents = _contents(self.query, first=self._current or 0)
         self._contents.add(table, oldest=0)
+
+    def _wrote(self, meta: dict[str, Any]) -> bool:
+        try:
+            return TopKQuery.from_dict(meta["query"]) == self.query
+        except (KeyError, TopwaterError):
+            return False
+
+    def _kind_of_keys(self, part: Portion) -> str | None:
+        """Whole numbers or strings: they can't be ranked with each other."""
+        if not part.events.sum():
+            return self._keys
+        kind = "integers" if pa.types.is_integer(part.table.field("key").type) else "strings"
+        if self._keys not in (None, kind):
+            raise BatchError(
+                f"the key column {self.query.key!r} holds {kind}, and held {self._keys} before",
+                fix="cast it to one type for the whole stream",
+            )
+        return kind
 
     def _next_window(self) -> int | None:
         if self._current is not None or self._first_pane is None:

@@ -123,7 +123,7 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         try:
             return self._entries[name][0]
-        except KeyError:
+        except (KeyError, TypeError):
             raise QueryError(
                 f"{name!r} is unknown",
                 field=self.kind,

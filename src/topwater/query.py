@@ -15,7 +15,7 @@ from topwater.errors import QueryError
 from topwater.model import Millis
 from topwater.scoring import Constants, Score, score_from
 from topwater.topk import lists
-from topwater.windows import Windows, millis
+from topwater.windows import FARTHEST, Windows, millis
 
 LateRule = Literal["drop", "use"]
 
@@ -128,7 +128,13 @@ class TopKQuery:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> TopKQuery:
-        """The query that such values describe."""
+        """The query that such values describe. A window may be given in durations, as text."""
+        if not isinstance(settings, Mapping):
+            raise QueryError(
+                f"a {type(settings).__name__} has no settings",
+                field="query",
+                fix="give a mapping, as to_dict() does",
+            )
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(settings) - known):
             raise QueryError(
@@ -136,21 +142,12 @@ class TopKQuery:
             )
         if missing := sorted({"key", "window", "score", "k"} - set(settings)):
             raise QueryError("is missing", field=missing[0], fix="every query needs it")
-        window = settings["window"]
-        if isinstance(window, Mapping):
-            try:
-                window = Windows(**window)
-            except TypeError as error:
-                raise QueryError(
-                    f"can't be read: {error}",
-                    field="window",
-                    fix="give width, step, start and by",
-                ) from None
-        return cls(**{**settings, "window": window})
+        return cls(**{**settings, "window": _window(settings["window"])})
 
     def to_json(self) -> str:
         """The query as text."""
-        return json.dumps(self.to_dict(), sort_keys=True)
+        # Not sorted: the order of a score's terms decides how their sum is rounded.
+        return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> TopKQuery:
@@ -173,7 +170,8 @@ class TopKQuery:
 
     def _check_names(self) -> None:
         for field, name in (("key", self.key), ("time", self.time)):
-            if name is not None and (type(name) is not str or not name):
+            optional = name is None and field == "time"
+            if not optional and (type(name) is not str or not name):
                 raise QueryError(
                     f"{name!r} names no column", field=field, fix="give the column's name"
                 )
@@ -191,9 +189,11 @@ class TopKQuery:
                 field="time",
                 fix="name it, or count events with counting(…)",
             )
-        if self.lateness < 0:
+        if not 0 <= self.lateness < FARTHEST:
             raise QueryError(
-                f"must not be negative, it is {self.lateness}", field="lateness", fix="0 or more"
+                f"must be from 0 to {FARTHEST}, it is {self.lateness}",
+                field="lateness",
+                fix='give a duration, as "10 s"',
             )
         if self.window.by == "count" and self.lateness:
             raise QueryError(
@@ -204,13 +204,13 @@ class TopKQuery:
 
     def _check_aggregates(self) -> None:
         aggregation = self.aggregation
+        if not self.score.columns:
+            raise QueryError(
+                "names no column: all items would be equal",
+                field="score",
+                fix="use a numeric column of the stream, or a name of take",
+            )
         if aggregation is None:
-            if not self.score.columns:
-                raise QueryError(
-                    "names no column: all items would be equal",
-                    field="score",
-                    fix="use a numeric column of the stream",
-                )
             return
         if not aggregation.aggregates:
             raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
@@ -233,6 +233,23 @@ class TopKQuery:
                 field="score.ranges",
                 fix="declare the range as (low, high)",
             )
+
+
+def _window(given: Any) -> Any:
+    """Windows from plain values; anything else is left to the validation."""
+    if not isinstance(given, Mapping):
+        return given
+    spans = {
+        name: millis(span, field=f"window.{name}")
+        for name, span in given.items()
+        if name in ("width", "step") and isinstance(span, str)
+    }
+    try:
+        return Windows(**{**given, **spans})
+    except TypeError as error:
+        raise QueryError(
+            f"can't be read: {error}", field="window", fix="give width, step, start and by"
+        ) from None
 
 
 def _take(take: Any) -> Literal["each"] | Mapping[str, str]:

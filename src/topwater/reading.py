@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 from topwater.errors import BatchError
 from topwater.model import BoolArray, Counts, FloatArray, IntArray
 from topwater.query import TopKQuery
+from topwater.windows import FARTHEST
 
 Batch: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
 """Columns by name: an Arrow batch or table, or a mapping of arrays."""
 
-_FARTHEST = 2**53
+_MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     """
     table = _table(batch)
     key = _keys(_column(table, query.key, "key"), query.key)
-    values = {name: _floats(_column(table, name, "score"), name) for name in query.value_columns}
+    role = "score" if query.take == "each" else "take"
+    values = {name: _floats(_column(table, name, role), name, role) for name in query.value_columns}
     time = np.zeros(len(key), np.int64)
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
@@ -95,7 +97,7 @@ def _table(batch: Batch) -> pa.Table:
     if isinstance(batch, Mapping):
         try:
             return pa.table({name: pa.array(values) for name, values in batch.items()})
-        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise BatchError(
                 f"the batch can't be read as columns: {error}",
                 fix="pass an Arrow table, or a mapping of equally long arrays",
@@ -136,21 +138,36 @@ def _keys(column: pa.Array, name: str) -> pa.Array:
 
 def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
     kind = column.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        column = column.cast(pa.timestamp("us", getattr(kind, "tz", None)), safe=False)
-        # Floor, also before 1970: a moment belongs to the millisecond that it is in.
-        time = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // 1_000
-    elif pa.types.is_integer(kind) or pa.types.is_null(kind):
-        time = column.cast(pa.int64(), safe=False).fill_null(0).to_numpy(zero_copy_only=False)
-    else:
+    times, per = 1, 1
+    if pa.types.is_timestamp(kind):
+        times, per = _MILLIS[kind.unit]
+    elif pa.types.is_date32(kind):
+        column, times = column.cast(pa.int32()), 86_400_000
+    elif not (pa.types.is_date64(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise BatchError(
             f"the time column {name!r} is of type {kind}",
             fix="use timestamps, or integers as milliseconds since 1970",
         )
-    return time, _present(column) & (np.abs(time) < _FARTHEST)
+    if not pa.types.is_integer(column.type):
+        column = column.cast(pa.int64())
+    ticks = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return _scaled(ticks, times, per, _present(column))
 
 
-def _floats(column: pa.Array, name: str) -> FloatArray:
+def _scaled(ticks: IntArray, times: int, per: int, good: BoolArray) -> tuple[IntArray, BoolArray]:
+    """Ticks as milliseconds; those too far from zero would overflow, and are not good."""
+    limit = FARTHEST * per // times
+    if len(ticks) and (ticks.min() <= -limit or ticks.max() >= limit):
+        good = good & (ticks > -limit) & (ticks < limit)
+        ticks = np.where(good, ticks, 0)
+    ticks = ticks.astype(np.int64, copy=False)
+    if times > 1:
+        ticks = ticks * times
+    # Floor, also before 1970: a moment belongs to the millisecond that it is in.
+    return (ticks // per if per > 1 else ticks), good
+
+
+def _floats(column: pa.Array, name: str, role: str) -> FloatArray:
     kind = column.type
     if pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
@@ -161,7 +178,7 @@ def _floats(column: pa.Array, name: str) -> FloatArray:
         or pa.types.is_null(kind)
     ):
         raise BatchError(
-            f"the score column {name!r} is of type {kind}, not numeric",
+            f"the {role} column {name!r} is of type {kind}, not numeric",
             fix="cast it to a number before the query",
         )
     numbers = column.cast(pa.float64(), safe=False)

@@ -27,6 +27,9 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Arrivals, BoolArray, IntArray, Items, Millis, Window
 
+FARTHEST: Millis = 2**53
+"""Times and spans are nearer to zero than this, so no sum of them overflows."""
+
 _UNITS = {
     "ms": 1,
     "s": 1_000,
@@ -40,7 +43,7 @@ _UNITS = {
     "d": 86_400_000,
     "day": 86_400_000,
 }
-_SHORT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*", re.IGNORECASE)
+_SHORT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 _ISO = re.compile(
     r"\s*P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?\s*", re.IGNORECASE
 )
@@ -64,8 +67,8 @@ def millis(span: int | str | timedelta, *, field: str = "duration") -> Millis:
     """
     if isinstance(span, timedelta):
         return round(span / timedelta(milliseconds=1))
-    if isinstance(span, int) and not isinstance(span, bool):
-        return span
+    if isinstance(span, int | np.integer) and not isinstance(span, bool):
+        return int(span)
     if isinstance(span, str):
         total = _parse(span)
         if total is not None:
@@ -78,13 +81,22 @@ def millis(span: int | str | timedelta, *, field: str = "duration") -> Millis:
 
 
 def _parse(text: str) -> Millis | None:
-    if (short := _SHORT.fullmatch(text)) and short[2].lower() in _UNITS:
-        return round(float(short[1]) * _UNITS[short[2].lower()])
+    if (short := _SHORT.fullmatch(text)) and (unit := _unit(short[2].lower())):
+        return _rounded(float(short[1]) * unit)
     iso = _ISO.fullmatch(text)
     if iso is None or not any(iso.groups()):
         return None
     days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
-    return round(days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds * 1_000)
+    return _rounded(days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds * 1_000)
+
+
+def _unit(name: str) -> Millis | None:
+    """The unit of a name, also in the plural; but ``ms`` is no plural of ``m``."""
+    return _UNITS.get(name) or (_UNITS.get(name.removesuffix("s")) if len(name) > 3 else None)
+
+
+def _rounded(span: float) -> Millis | None:
+    return round(span) if span < FARTHEST else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +139,12 @@ class Windows:
                     f"must be a whole number, not {value!r}",
                     field=f"window.{name}",
                     fix="use sliding(), tumbling() or counting(), which also read durations",
+                )
+            if abs(value) >= FARTHEST:
+                raise QueryError(
+                    f"{value} is too far from 0",
+                    field=f"window.{name}",
+                    fix=f"stay below {FARTHEST}: it counts milliseconds, or events",
                 )
         for name in ("width", "step"):
             if getattr(self, name) <= 0:
@@ -260,7 +278,7 @@ def counting(width: int, step: int | None = None) -> Windows:
 
 
 def _whole(value: Any) -> int:
-    """NumPy integers and floats without a fraction pass; the rest is left to the validation."""
+    """NumPy integers pass; the rest is left to the validation."""
     if isinstance(value, np.integer):
         return int(value)
     return cast("int", value)

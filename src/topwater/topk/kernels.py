@@ -8,6 +8,8 @@ decide between items of equal score and time, and are left to the caller.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numba import njit
 
@@ -15,6 +17,11 @@ from topwater.model import BoolArray, FloatArray, IntArray
 
 _compiled = njit(cache=True, nogil=True)
 _BLOCK = 64
+_SHORT = 4_096
+_SHARE = 8
+
+Level: TypeAlias = tuple[FloatArray, IntArray, IntArray, IntArray]
+"""Ranked items: score, pane, how often beaten, row."""
 
 
 @_compiled
@@ -164,11 +171,18 @@ def _guess(score: FloatArray, rows: IntArray, start: int, size: int, k: int) -> 
 
 @_compiled
 def best_rows(
-    score: FloatArray, time: IntArray, bounds: IntArray, floors: FloatArray, k: int
+    score: FloatArray,
+    time: IntArray,
+    bounds: IntArray,
+    floors: FloatArray,
+    k: int,
+    hint: FloatArray,
 ) -> tuple[IntArray, IntArray, BoolArray]:
     """The rows of the k best of each segment, best first, among those at or above its floor.
 
-    O(n + s·k·log k) for n rows in s segments of random order.
+    O(n + s·k·log k) for n rows in s segments of random order. ``hint`` holds one number, carried
+    from call to call: a score that the next segment's best are expected to exceed. It changes
+    the cost, never the result.
 
     Returns
     -------
@@ -186,69 +200,78 @@ def best_rows(
     heap_score = np.empty(k, np.float64)
     heap_row = np.empty(k, np.int64)
     written = 0
-    guess = -np.inf
     for j in range(segments):
         start, end = bounds[j], bounds[j + 1]
-        floor = max(floors[j], guess)
+        floor = max(floors[j], hint[0])
         n, tie = _scan(score, time, start, end, floor, heap_score, heap_row)
         if n < k and floor > floors[j]:
             # The guess was too high: this segment is poorer than the last one.
             n, tie = _scan(score, time, start, end, floors[j], heap_score, heap_row)
         _unload(heap_score, heap_row, time, rows, written, n)
         tied[j] = tie or _has_equals(score, time, rows, written, n)
-        guess = _guess(score, rows, written, n, k)
+        hint[0] = _guess(score, rows, written, n, k)
         sizes[j] = n
         written += n
     return rows[:written], sizes, tied
 
 
 @_compiled
-def _drop(s: FloatArray, p: IntArray, b: IntArray, r: IntArray, n: int, low: int) -> int:
-    """Drop the candidates of panes before ``low``, in place."""
-    out = 0
-    for i in range(n):
-        if p[i] >= low:
-            s[out], p[out], b[out], r[out] = s[i], p[i], b[i], r[i]
-            out += 1
-    return out
+def _fold(
+    old: Level, n: int, new: Level, start: int, stop: int, out: Level, low: int, k: int
+) -> int:
+    """Merge ``new[start:stop]``, of younger panes, with ``old[:n]`` into ``out``.
+
+    Old items are beaten by the new ones above them; those beaten k times, and the expired, go.
+    """
+    s, p, b, r = old
+    s2, p2, b2, r2 = new
+    s3, p3, b3, r3 = out
+    i, j, written = 0, start, 0
+    while i < n or j < stop:
+        # At equal scores the new one goes first: it is younger.
+        if j < stop and (i >= n or s2[j] >= s[i]):
+            if p2[j] >= low:
+                s3[written], p3[written], b3[written], r3[written] = s2[j], p2[j], b2[j], r2[j]
+                written += 1
+            j += 1
+            continue
+        beaten = b[i] + (j - start)
+        if j - start >= k:
+            i = n
+        elif beaten < k and p[i] >= low:
+            s3[written], p3[written], b3[written], r3[written] = s[i], p[i], beaten, r[i]
+            written += 1
+        i += 1
+    return written
 
 
 @_compiled
-def _fold(
-    s: FloatArray,
-    p: IntArray,
-    b: IntArray,
-    r: IntArray,
-    n: int,
-    s2: FloatArray,
-    p2: IntArray,
-    b2: IntArray,
-    r2: IntArray,
-    run_score: FloatArray,
-    start: int,
-    stop: int,
-    pane: int,
-    offset: int,
-    low: int,
-    k: int,
+def _answer(
+    old: Level, n: int, new: Level, m: int, low: int, k: int, answers: IntArray, at: int
 ) -> int:
-    """Merge one run into the candidates; drop the expired, and those beaten k times."""
-    i, j, out = 0, start, 0
-    while i < n or j < stop:
-        # At equal scores the run goes first: its pane is younger.
-        if j < stop and (i >= n or run_score[j] >= s[i]):
-            s2[out], p2[out], b2[out], r2[out] = run_score[j], pane, j - start, offset + j
-            out += 1
+    """The best k of two levels, without the expired, written to ``answers`` from ``at`` on."""
+    i, j, end = 0, 0, at + k
+    while at < end and (i < n or j < m):
+        if j < m and (i >= n or new[0][j] >= old[0][i]):
+            answers[at] = new[3][j]
+            at += 1
             j += 1
-            continue
-        if j - start >= k:
-            break
-        times_beaten = b[i] + (j - start)
-        if times_beaten < k and p[i] >= low:
-            s2[out], p2[out], b2[out], r2[out] = s[i], p[i], times_beaten, r[i]
-            out += 1
-        i += 1
-    return out
+        else:
+            if old[1][i] >= low:
+                answers[at] = old[3][i]
+                at += 1
+            i += 1
+    return at
+
+
+@_compiled
+def _level(size: int) -> Level:
+    return (
+        np.empty(size),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+    )
 
 
 @_compiled
@@ -256,9 +279,7 @@ def roll(
     score: FloatArray,
     pane: IntArray,
     beaten: IntArray,
-    run_score: FloatArray,
-    run_panes: IntArray,
-    run_bounds: IntArray,
+    bounds: IntArray,
     first: int,
     last: int,
     panes_per_step: int,
@@ -267,11 +288,14 @@ def roll(
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Fold runs into the candidates, window by window, and answer each window.
 
-    Candidates are best first; ``beaten`` counts the items of the same or a later pane that rank
-    higher. Every run is best first and of a later pane than all candidates and runs before it.
-    Items are referred to by number: candidates from 0 on, then the runs' items.
+    The columns hold the candidates, ``[:bounds[0]]``, and then the runs, each between two
+    bounds. Candidates are best first, and so is every run; ``beaten`` counts the items of the
+    same or a later pane that rank higher, in a run those of the run. Every run is of a later
+    pane than all before it. Items are referred to by their row.
 
-    O(candidates + k) per pane and per window.
+    A long list of candidates is not rewritten for every pane: new ones are collected in a level
+    of their own until they are worth the merge. This makes the cost per item independent of the
+    length of the window.
 
     Returns
     -------
@@ -279,55 +303,27 @@ def roll(
         The items of all answers; how many per window; how many candidates each window had; the
         candidates after the last window has expired, and how often each is beaten.
     """
-    n = len(score)
     span = last - first + 1
-    most = n + len(run_score)
-    answers = np.empty(min(k, most) * span, np.int64)
-    sizes = np.zeros(span, np.int64)
-    kept = np.zeros(span, np.int64)
-    s, p, b, r = np.empty(most), np.empty(most, np.int64), np.empty(most, np.int64), np.arange(most)
-    s[:n], p[:n], b[:n] = score, pane, beaten
-    s2, p2, b2, r2 = (
-        np.empty(most),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-    )
-    run = 0
-    written = 0
+    runs: Level = (score, pane, beaten, np.arange(len(score)))
+    old, new, spare = _level(len(score)), _level(len(score)), _level(len(score))
+    n, m, run, written = bounds[0], 0, 0, 0
+    old[0][:n], old[1][:n], old[2][:n], old[3][:n] = score[:n], pane[:n], beaten[:n], runs[3][:n]
+    answers = np.empty(min(k, len(score)) * span, np.int64)
+    sizes = np.empty(span, np.int64)
+    kept = np.empty(span, np.int64)
     for w in range(first, last + 1):
         low = w * panes_per_step
-        high = low + panes_per_window - 1
-        fresh = False
-        while run < len(run_panes) and run_panes[run] <= high:
-            if run_panes[run] >= low:
-                n = _fold(
-                    s,
-                    p,
-                    b,
-                    r,
-                    n,
-                    s2,
-                    p2,
-                    b2,
-                    r2,
-                    run_score,
-                    run_bounds[run],
-                    run_bounds[run + 1],
-                    run_panes[run],
-                    len(score),
-                    low,
-                    k,
-                )
-                s, s2, p, p2, b, b2, r, r2 = s2, s, p2, p, b2, b, r2, r
-                fresh = True
+        while run < len(bounds) - 1 and pane[bounds[run]] < low + panes_per_window:
+            m = _fold(new, m, runs, bounds[run], bounds[run + 1], spare, low, k)
+            new, spare = spare, new
             run += 1
-        if not fresh:
-            n = _drop(s, p, b, r, n, low)
-        size = min(k, n)
-        answers[written : written + size] = r[:size]
-        written += size
-        sizes[w - first] = size
-        kept[w - first] = n
-    n = _drop(s, p, b, r, n, (last + 1) * panes_per_step)
-    return answers[:written], sizes, kept, r[:n].copy(), b[:n].copy()
+        if n <= _SHORT or _SHARE * m >= n:
+            n = _fold(old, n, new, 0, m, spare, low, k)
+            old, spare = spare, old
+            m = 0
+        end = _answer(old, n, new, m, low, k, answers, written)
+        sizes[w - first], kept[w - first] = end - written, n + m
+        written = end
+    low = (last + 1) * panes_per_step
+    n = _fold(old, n, new, 0, m, spare, low, k)
+    return answers[:written], sizes, kept, spare[3][:n].copy(), spare[2][:n].copy()

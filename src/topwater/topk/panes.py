@@ -21,7 +21,7 @@ import numpy as np
 from topwater.model import Arrivals, FloatArray, IntArray, Items
 from topwater.topk.invariants import require
 from topwater.topk.kernels import roll
-from topwater.topk.runs import merge, nothing, pane_column, reduce, split
+from topwater.topk.runs import merge, no_hint, nothing, pane_column, rank_column, reduce, split
 from topwater.windows import Windows
 
 
@@ -64,6 +64,7 @@ class Panes:
         self._folded = -1
         self._kept = _NONE
         self._runs = nothing()
+        self._hint = no_hint()
 
     def floors(self, panes: IntArray) -> FloatArray:
         """Per pane, the score below which a new item of it can't be in any answer."""
@@ -80,7 +81,8 @@ class Panes:
         """Bring new items."""
         if not len(arrivals):
             return
-        runs = reduce(arrivals, self.k, floors=self.floors(arrivals.panes))
+        floors = self.floors(arrivals.panes)
+        runs = reduce(arrivals, self.k, floors=floors, hint=self._hint)
         late, runs = split(runs, self._folded)
         for j in range(len(late.panes)):
             self._fold(late.items.take(slice(*late.bounds[j : j + 2])), int(late.panes[j]))
@@ -108,21 +110,19 @@ class Panes:
         self.add(arrivals)
         _, last = self.windows.panes_in(until)
         due, self._runs = split(self._runs, last)
+        pool = Items.concat([self._kept.items, due.items])
+        pane = np.concatenate([self._kept.pane, pane_column(due)])
         answers, sizes, kept, left, beaten = roll(
-            self._kept.items.score,
-            self._kept.pane,
-            self._kept.beaten,
-            due.items.score,
-            due.panes,
-            due.bounds,
+            pool.score,
+            pane,
+            np.concatenate([self._kept.beaten, rank_column(due)]),
+            due.bounds + len(self._kept.pane),
             self._current,
             until,
             self.windows.panes_per_step,
             self.windows.panes_per_window,
             self.k,
         )
-        pool = Items.concat([self._kept.items, due.items])
-        pane = np.concatenate([self._kept.pane, pane_column(due)])
         self._kept = _Candidates(pool.take(left), pane[left], beaten)
         self._current = until + 1
         self._folded = max(self._folded, last)

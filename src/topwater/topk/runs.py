@@ -11,7 +11,6 @@ from collections.abc import Callable
 import numpy as np
 
 from topwater.model import Arrivals, FloatArray, IntArray, Items, KeyArray
-from topwater.topk.kernels import best_rows
 
 KeysAt = Callable[[KeyArray], KeyArray]
 
@@ -21,6 +20,7 @@ def reduce(
     k: int,
     *,
     floors: FloatArray | None = None,
+    hint: FloatArray | None = None,
     keys_at: KeysAt | None = None,
 ) -> Arrivals:
     """Each pane's best k, ranked.  One comparison for almost every item.
@@ -33,6 +33,8 @@ def reduce(
         How many to keep per pane.
     floors
         Per pane, a score below which items are known to be useless.
+    hint
+        From :func:`no_hint`, for a stream of batches: makes the next one cheaper.
     keys_at
         Given when ``items.key`` holds stand-ins (row numbers) and not the keys: turns some of
         them into keys. Only items that are kept, or tied, are ever looked up.
@@ -44,10 +46,15 @@ def reduce(
     >>> reduce(counting(4, 2).group(items), k=1).items.key.tolist()
     [8, 9]
     """
+    from topwater.topk.kernels import best_rows  # late: loading the compiler takes a second
+
     items = arrivals.items
+    # No pane has more rows than the largest, however large k is.
+    k = min(k, int(np.diff(arrivals.bounds).max(initial=1)))
     if floors is None:
         floors = np.full(len(arrivals.panes), -np.inf)
-    rows, sizes, tied = best_rows(items.score, items.time, arrivals.bounds, floors, k)
+    hint = no_hint() if hint is None else hint
+    rows, sizes, tied = best_rows(items.score, items.time, arrivals.bounds, floors, k, hint)
     if tied.any():
         rows = _settle_ties(arrivals, rows, sizes, tied, k, keys_at)
     kept = items.take(rows)
@@ -76,8 +83,9 @@ def merge(left: Arrivals, right: Arrivals, k: int) -> Arrivals:
     panes = panes[order]
     starts = np.flatnonzero(np.concatenate(([True], panes[1:] != panes[:-1])))
     sizes = np.diff(starts, append=len(panes))
-    rank = np.arange(len(panes)) - np.repeat(starts, sizes)
-    return Arrivals(panes[starts], _bounds(np.minimum(sizes, k)), items.take(order[rank < k]))
+    ranked = Arrivals(panes[starts], _bounds(sizes), items.take(order))
+    kept = ranked.items.take(rank_column(ranked) < k)
+    return Arrivals(ranked.panes, _bounds(np.minimum(sizes, k)), kept)
 
 
 def split(arrivals: Arrivals, pane: int) -> tuple[Arrivals, Arrivals]:
@@ -95,6 +103,16 @@ def split(arrivals: Arrivals, pane: int) -> tuple[Arrivals, Arrivals]:
 def pane_column(arrivals: Arrivals) -> IntArray:
     """The pane of each item."""
     return np.repeat(arrivals.panes, np.diff(arrivals.bounds))
+
+
+def rank_column(arrivals: Arrivals) -> IntArray:
+    """The place of each item in its run, from 0 on."""
+    return np.arange(len(arrivals)) - np.repeat(arrivals.bounds[:-1], np.diff(arrivals.bounds))
+
+
+def no_hint() -> FloatArray:
+    """What is expected of the scores before any was seen."""
+    return np.full(1, -np.inf)
 
 
 def nothing() -> Arrivals:
