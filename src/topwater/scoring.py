@@ -418,7 +418,7 @@ def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
     """
     if isinstance(spec, str):
         return Formula(spec)
-    if isinstance(spec, Score):
+    if isinstance(spec, Score) and not isinstance(spec, type):
         return spec
     if not isinstance(spec, Mapping):
         raise QueryError(
