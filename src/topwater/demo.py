@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from topwater.generate import Bids
-    from topwater.model import Answer
+    from topwater.model import Answer, Key
 
 _K = 5
 _SECONDS_PER_BATCH = 20
@@ -104,7 +104,7 @@ def run(bids: Bids, display: Display, log_file: str | None = None) -> Report:
     finally:
         spark.stop()
     ended = time.monotonic()
-    report = _check(bids, query, found, started - began, ended - started)
+    report = _report(bids, query, found, started - began, ended - started)
     display.report(report)
     return report
 
@@ -172,23 +172,13 @@ def _stop_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _check(
+def _report(
     bids: Bids, query: TopKQuery, found: list[Answer], start: float, stream: float
 ) -> Report:
-    """Compare every answer with sorting all bids of its window."""
-    table = pa.Table.from_batches([bids.batch(0, len(bids))])
-    items = Items(
-        table.column("value").to_numpy(),
-        table.column("time").cast(pa.int64()).to_numpy() // 1_000,
-        table.column("key").to_numpy(),
-    )
-    last = query.window.last_complete(int(items.time.max()) - query.lateness)
-    given = {answer.window.index: answer for answer in found}
-    wrong = [index for index in range(last + 1) if not _right(given.get(index), items, query)]
     return Report(
         bids=len(bids),
-        windows=last + 1,
-        wrong=len(wrong) + abs(len(found) - (last + 1)),
+        windows=len(found),
+        wrong=len(wrong_windows(bids, query, found)),
         most_candidates=max((answer.candidates for answer in found), default=0),
         largest_window=bids.rows_per_second * query.window.width // 1_000,
         start_seconds=start,
@@ -196,9 +186,26 @@ def _check(
     )
 
 
-def _right(answer: Answer | None, items: Items, query: TopKQuery) -> bool:
-    if answer is None:
-        return False
+def wrong_windows(bids: Bids, query: TopKQuery, found: list[Answer]) -> list[int]:
+    """The windows whose answer is missing, repeated, or not what sorting all its bids gives."""
+    table = pa.Table.from_batches([bids.batch(0, len(bids))])
+    items = Items(
+        table.column("value").to_numpy(),
+        table.column("time").cast(pa.int64()).to_numpy() // 1_000,
+        table.column("key").to_numpy(),
+    )
+    complete = query.window.last_complete(int(items.time.max()) - query.lateness) + 1
+    given: dict[int, list[Answer]] = {index: [] for index in range(complete)}
+    for answer in found:
+        given.setdefault(answer.window.index, []).append(answer)
+    return [
+        index
+        for index, answers in given.items()
+        if index >= complete or len(answers) != 1 or not _right(answers[0], items, query)
+    ]
+
+
+def _right(answer: Answer, items: Items, query: TopKQuery) -> bool:
     inside = (items.time > answer.window.opens) & (items.time <= answer.window.closes)
     window = items.take(np.flatnonzero(inside))
     # Sort all scores, then only the ones at or above the k-th by the full order: the same answer
@@ -214,7 +221,7 @@ class Lines:
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self._before: set[tuple[object, float]] = set()
+        self._before: set[tuple[Key, float]] = set()
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:

@@ -182,22 +182,13 @@ class MonitorProcessor(StatefulProcessor):
         return TopKMonitor.build(query, bytes(snapshot)), timer
 
     def _store(self, monitor: TopKMonitor, timer: int | None) -> None:
-        wanted = _timer(monitor)
+        # A timer fires as soon as the watermark reaches it, which is what next_close() is about.
+        wanted = monitor.next_close()
         if timer is not None and timer != wanted:
             self._handle.deleteTimer(timer)
         if wanted is not None and timer != wanted:
             self._handle.registerTimer(wanted)
         self._state.update((wanted, monitor.snapshot()))
-
-
-def _timer(monitor: TopKMonitor) -> int | None:
-    """When the next window can be answered.
-
-    A timer fires as soon as the watermark *reaches* it. An event at the watermark may still
-    come, and one at the very end of a window belongs to it: hence the millisecond after the end.
-    """
-    closes = monitor.next_close()
-    return None if closes is None else closes + 1
 
 
 def _reducer(query: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:

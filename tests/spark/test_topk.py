@@ -1,0 +1,287 @@
+"""A query on Spark: equal to the local host and to sorting, and exact at the windows' edges."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import Row
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
+from topwater.contents import portion
+from topwater.demo import wrong_windows
+from topwater.generate import SCHEMA, Bids
+from topwater.scoring import WeightedSum
+from topwater.spark import answers_from, topk
+from topwater.spark.generated import FORMAT
+from topwater.spark.topk import MonitorProcessor
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from topwater import Answer
+
+START = 1_000_000
+SCHEMA_TEXT = "time timestamp, key bigint, value double"
+Event = tuple[int | None, int | None, float]
+
+
+def write_files(folder: Path, *files: list[Event]) -> str:
+    """One file per micro-batch, in this order. Times are relative to START."""
+    folder.mkdir()
+    for number, events in enumerate(files):
+        times = [None if time is None else (START + time) * 1_000 for time, _, _ in events]
+        table = pa.table(
+            {
+                "time": pa.array(times, pa.timestamp("us", tz="UTC")),
+                "key": pa.array([key for _, key, _ in events], pa.int64()),
+                "value": pa.array([value for _, _, value in events], pa.float64()),
+            }
+        )
+        path = folder / f"{number}.parquet"
+        pq.write_table(table, path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    return str(folder)
+
+
+def read_files(spark: SparkSession, folder: str) -> DataFrame:
+    return spark.readStream.schema(SCHEMA_TEXT).option("maxFilesPerTrigger", 1).parquet(folder)
+
+
+def collect(rows: DataFrame, query: TopKQuery, checkpoint: str, sink: str) -> list[Answer]:
+    """Run until the input ends; all answers in the sink."""
+    running = (
+        rows.writeStream.format("parquet")
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start(sink)
+    )
+    running.awaitTermination()
+    return answers_from(rows.sparkSession.read.parquet(sink).toArrow(), query)
+
+
+def essence(answers: list[Answer]) -> list[tuple[Any, ...]]:
+    return [(answer.window, answer.rows, answer.exact) for answer in answers]
+
+
+@pytest.mark.spark
+def test_spark_equals_local_and_sorting_across_a_restart(
+    spark: SparkSession, checkpoint: str, tmp_path: Path
+) -> None:
+    bids = Bids(rows_per_second=100, seconds=120, seed=5, disorder_ms=1_500, lots=300)
+    query = TopKQuery(
+        key="key",
+        time="time",
+        score="value",
+        k=4,
+        window=sliding("30s", "10s", start=bids.origin_ms),
+        lateness=bids.disorder_ms,
+    )
+    # The stream as it was after 70 s, then all of it: the second run goes on from the first.
+    for seconds, seconds_per_batch in ((70, 35), (120, 50)):
+        events = (
+            spark.readStream.format(FORMAT)
+            .options(rows_per_second=100, seconds=seconds, seed=5, disorder_ms=1_500, lots=300)
+            .options(seconds_per_batch=seconds_per_batch, tasks=2)
+            .load()
+        )
+        got = collect(topk(events, query), query, checkpoint, str(tmp_path / "sink"))
+    assert [answer.window.index for answer in got] == list(range(9))
+    assert wrong_windows(bids, query, got) == []
+    local = list(run(query, bids.batches(512)))
+    assert essence(got) == essence(local[:9])
+    assert sum(answer.counts.events for answer in got) == len(bids)
+    assert all(answer.counts.late == 0 for answer in got)
+
+
+@pytest.mark.spark
+def test_the_border_the_late_the_bad_and_the_empty(
+    spark: SparkSession, checkpoint: str, tmp_path: Path
+) -> None:
+    """Seconds of event time; one line per micro-batch, and the watermark after it.
+
+    ::
+
+        window    (0        10]        20]        30]
+        file 0       2●     1●                          10
+        file 1              3●9●                        10.001
+        file 2              5●                          10.001  W0 closes after its events
+        file 3              7○                     8●   35      7 is late; bad events
+    """
+    bad: list[Event] = [(12_000, None, 1.0), (None, 1, 1.0), (11_000, 1, float("nan"))]
+    folder = write_files(
+        tmp_path / "in",
+        [(10_000, 1, 1.0), (4_000, 2, 2.0)],
+        [(10_000, 3, 3.0), (10_001, 9, 9.0)],
+        [(10_000, 5, 2.5)],
+        [(10_000, 7, 99.0), (35_000, 8, 8.0), *bad],
+    )
+    query = TopKQuery(
+        key="key", time="time", score="value", k=2, window=tumbling("10s", start=START)
+    )
+    rows = topk(read_files(spark, folder), query)
+    got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
+    assert [answer.window.closes - START for answer in got] == [10_000, 20_000, 30_000]
+    assert [answer.keys for answer in got] == [[3, 5], [9], []]
+    assert [answer.rows[0].time - START for answer in got[:2]] == [10_000, 10_001]
+    late = got[1].counts
+    assert (late.late, late.bad_key, late.bad_time, late.bad_score) == (1, 1, 1, 1)
+    assert sum(answer.counts.events for answer in got) == 10
+    empty = spark.read.parquet(str(tmp_path / "sink")).filter("rank is null").collect()
+    assert [(row.key, row.score, row.time) for row in empty] == [(None, None, None)]
+
+
+@pytest.mark.spark
+def test_the_first_event_may_be_older_than_the_watermark(
+    spark: SparkSession, checkpoint: str, tmp_path: Path
+) -> None:
+    """An unusable event moves the watermark all the same; the timer is then set in the past."""
+    folder = write_files(tmp_path / "in", [(25_000, None, 1.0)], [(5_000, 1, 1.0)])
+    query = TopKQuery(
+        key="key", time="time", score="value", k=1, window=tumbling("10s", start=START)
+    )
+    rows = topk(read_files(spark, folder), query)
+    got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
+    assert [answer.keys for answer in got] == [[1], []]
+
+
+@pytest.mark.spark
+def test_counts_per_key_with_times_as_whole_numbers(
+    spark: SparkSession, checkpoint: str, tmp_path: Path
+) -> None:
+    folder = write_files(
+        tmp_path / "in",
+        [(1_000, 1, 1.0), (2_000, 2, 1.0), (9_000, 2, 1.0)],
+        [(3_000, 1, 1.0), (4_000, 1, 1.0), (10_002, 3, 1.0)],
+    )
+    query = TopKQuery(
+        key="key",
+        time="at",
+        take={"n": "count"},
+        score="n",
+        k=1,
+        window=tumbling("10s", start=START),
+    )
+    events = read_files(spark, folder).withColumn("at", F.unix_millis("time")).drop("time")
+    got = collect(topk(events, query), query, checkpoint, str(tmp_path / "sink"))
+    assert [(answer.keys, answer.scores) for answer in got] == [([1], [3.0])]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
+    """Without Java: Spark's own tester drives the processor, one shard, random cuts."""
+    rng = np.random.default_rng(seed)
+    bids = Bids(rows_per_second=20, seconds=60, seed=seed, disorder_ms=900, lots=20)
+    query = TopKQuery(
+        key="key",
+        time="time",
+        score="value",
+        k=3,
+        window=sliding("12s", "5s", start=bids.origin_ms),
+        lateness=bids.disorder_ms,
+    )
+    tester = TwsTester(
+        MonitorProcessor(query.to_json()),
+        timeMode="EventTime",
+        eventTimeExtractor=lambda _: 2**53,  # nothing is late before the monitor has said so
+    )
+    cuts = [0, *sorted(set(rng.integers(1, len(bids), 8).tolist())), len(bids)]
+    rows: list[Row] = []
+    watermark = 0
+    for start, end in itertools.pairwise(cuts):
+        batch = bids.batch(start, end)
+        parts = [batch.slice(0, len(batch) // 3), batch.slice(len(batch) // 3)]
+        rows += tester.test(0, [Row(shard=0, portion=portion(query, p).pack()) for p in parts])
+        newest = int(batch.column("time").cast(pa.int64()).to_numpy().max()) // 1_000
+        if newest - query.lateness > watermark:
+            watermark = newest - query.lateness
+            rows += tester.setWatermark(watermark)
+    found: dict[int, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        found.setdefault(row.closes, []).append((row.rank, row.key, row.score, row.time))
+    local = list(run(query, bids.batches(100)))[: len(found)]
+    assert len(found) >= 9
+    assert found == {
+        answer.window.closes: [(r.rank, r.key, r.score, r.time) for r in answer.rows]
+        for answer in local
+    }
+
+
+def stream(spark: SparkSession) -> DataFrame:
+    return spark.readStream.format(FORMAT).load()
+
+
+GOOD: dict[str, Any] = {
+    "key": "key",
+    "time": "time",
+    "score": "value",
+    "k": 3,
+    "window": sliding("60s", "10s"),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("change", "problem", "fix"),
+    [
+        ({"key": "who"}, "the key column 'who' is not there", "key"),
+        ({"key": "value"}, "the key column 'value' is of type double", "cast"),
+        ({"time": "key"}, "the time column 'key' is of type", "timestamps"),
+        ({"score": "price"}, "the score column 'price' is not there", "score"),
+        ({"score": "key"}, "the score column 'key' is of type", "cast"),
+        ({"window": counting(5), "time": None}, "count windows", "time windows"),
+        (
+            {"score": WeightedSum({"value": 1.0}, ranges={"value": "running"})},
+            "running ranges",
+            "declare",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named_before_the_stream_starts(
+    spark: SparkSession, change: dict[str, Any], problem: str, fix: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        topk(stream(spark), TopKQuery(**(GOOD | change)))
+    assert problem in caught.value.problem
+    assert fix in caught.value.fix
+
+
+@pytest.mark.spark
+def test_a_second_watermark_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(QueryError, match="has a watermark"):
+        topk(stream(spark).withWatermark("time", "5 seconds"), TopKQuery(**GOOD))
+
+
+@pytest.mark.spark
+def test_a_table_is_no_stream(spark: SparkSession) -> None:
+    table = spark.createDataFrame([], SCHEMA_TEXT)
+    with pytest.raises(QueryError, match="not a stream"):
+        topk(table, TopKQuery(**GOOD))
+
+
+@pytest.mark.spark
+def test_the_columns_that_come_out(spark: SparkSession) -> None:
+    out = topk(stream(spark), TopKQuery(**GOOD)).schema
+    assert [(field.name, field.dataType.simpleString()) for field in out][:8] == [
+        ("window_start", "timestamp"),
+        ("window_end", "timestamp"),
+        ("rank", "int"),
+        ("key", "string"),
+        ("score", "double"),
+        ("time", "timestamp"),
+        ("exact", "boolean"),
+        ("candidates", "bigint"),
+    ]
+
+
+def test_the_generated_schema_is_the_sources() -> None:
+    assert SCHEMA.names == ["time", "key", "value"]
