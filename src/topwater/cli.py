@@ -67,7 +67,13 @@ def demo(
         from topwater.generate import Bids
 
         bids = Bids(rows_per_second=rate, seconds=seconds, seed=seed, disorder_ms=2_000)
-        run(bids, JsonLines() if as_json else Lines(Console(highlight=False)), log_file or None)
+        display = JsonLines() if as_json else Lines(Console(highlight=False))
+        report = run(bids, display, log_file or None)
+        if report.wrong:
+            raise TopwaterError(
+                f"{report.wrong} windows differ from sorting everything",
+                fix="this is a bug: please report it with the options you used",
+            )
 
 
 @contextlib.contextmanager
@@ -88,6 +94,11 @@ def _told(debug: bool) -> Iterator[None]:
     except Exception as error:
         if debug:
             raise
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        typer.echo(f"error: {first}\n  fix: see the traceback with --debug", err=True)
+        typer.echo(f"error: {_cause(error)}\n  fix: see the traceback with --debug", err=True)
         raise typer.Exit(1) from None
+
+
+def _cause(error: Exception) -> str:
+    """The line that names the cause: PySpark puts it last, before a dump of the whole plan."""
+    told = str(error).split("=== Streaming Query ===")[0].strip()
+    return told.splitlines()[-1].strip() if told else type(error).__name__

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from topwater.model import Answer, Key
 
 _K = 5
-_SECONDS_PER_BATCH = 20
+_SECONDS_PER_BATCH = 30
 _MOST_BIDS = 30_000_000  # the check at the end holds them all in memory
 
 

@@ -1,0 +1,132 @@
+"""The command line: what it prints, where, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from topwater import demo
+from topwater.cli import _cause, app
+from topwater.demo import Report, _stop_flag, demo_query, wrong_windows
+from topwater.errors import EnvironmentProblem
+from topwater.generate import Bids
+from topwater.local import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+runner = CliRunner()
+
+
+def test_version() -> None:
+    result = runner.invoke(app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"topwater {version('topwater')}\n")
+
+
+def test_help_does_not_load_pyspark() -> None:
+    code = "import sys, topwater.cli, topwater.demo; print('pyspark' in sys.modules)"
+    found = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "False\n"
+
+
+def failing(error: BaseException) -> object:
+    def fail(*_: object) -> Report:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (EnvironmentProblem("no Java", fix="get one"), 1, "error: no Java\n  fix: get one\n"),
+        (ValueError("a\nb\n=== Streaming Query ===\nplan"), 1, "error: b\n  fix: see the trace"),
+        (KeyboardInterrupt(), 130, "stopped\n"),
+    ],
+)
+def test_errors_are_two_lines_and_a_code(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, told: str
+) -> None:
+    monkeypatch.setattr(demo, "run", failing(error))
+    result = runner.invoke(app, ["demo"])
+    assert result.exit_code == code
+    assert result.stdout == ""
+    assert result.stderr.startswith(told)
+
+
+def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "run", failing(EnvironmentProblem("no Java")))
+    result = runner.invoke(app, ["demo", "--debug"])
+    assert isinstance(result.exception, EnvironmentProblem)
+
+
+def test_a_wrong_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    report = Report(1, 1, 1, 1, 1, 0.0, 0.0)
+    monkeypatch.setattr(demo, "run", lambda *_: report)
+    result = runner.invoke(app, ["demo", "--json"])
+    assert result.exit_code == 1
+    assert "1 windows differ from sorting everything" in result.stderr
+
+
+def test_too_many_bids_are_refused_before_spark_starts() -> None:
+    result = runner.invoke(app, ["demo", "--rate", "1000000"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: rate: 600,000,000 bids are too many")
+
+
+def test_an_error_without_words_is_named_by_its_type() -> None:
+    assert _cause(ValueError()) == "ValueError"
+
+
+def test_the_check_finds_what_is_wrong() -> None:
+    bids = Bids(rows_per_second=20, seconds=120, disorder_ms=2_000)
+    query = demo_query(bids)
+    good = list(run(query, bids.batches()))[:6]
+    assert wrong_windows(bids, query, good) == []
+    assert wrong_windows(bids, query, good[:-1]) == [5]
+    assert wrong_windows(bids, query, [*good, good[2]]) == [2]
+    swapped = type(good[0])(good[0].window, good[1].rows)
+    assert wrong_windows(bids, query, [swapped, *good[1:]]) == [0]
+
+
+def test_ctrl_c_sets_the_flag_and_the_old_handler_comes_back() -> None:
+    assert threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGINT)
+    with _stop_flag() as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert stop.wait(5)
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.spark
+def test_the_demo_prints_one_json_object_per_window_and_nothing_else(tmp_path: Path) -> None:
+    """The real thing, in a process of its own."""
+    command = [sys.executable, "-m", "topwater", "demo"]
+    done = subprocess.run(  # noqa: S603
+        [*command, "--seconds", "120", "--rate", "100", "--json"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+        timeout=280,
+    )
+    assert done.stderr == ""
+    assert done.returncode == 0
+    windows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [window["window_end"] for window in windows] == [
+        f"2026-01-01T00:0{minute}:{second:02}.000+00:00"
+        for minute, second in [(1, 0), (1, 10), (1, 20), (1, 30), (1, 40), (1, 50)]
+    ]
+    assert all([row["rank"] for row in window["top"]] == [1, 2, 3, 4, 5] for window in windows)
+    assert list(tmp_path.iterdir()) == []
