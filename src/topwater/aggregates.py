@@ -111,27 +111,28 @@ class Aggregation:
     def _group(self, parts: pa.Table, by: list[str]) -> pa.Table:
         # Partials hold one value per key and pane, so one pass reduces rows and partials alike.
         how = [("time", "max")]
+        lasts = [name for name, each in self.aggregates.items() if each.function == "last"]
         for name, aggregate in self.aggregates.items():
-            if aggregate.function == "last":
-                continue
-            how.append(
-                (name, "sum" if aggregate.function in ("count", "mean") else aggregate.function)
-            )
+            if name not in lasts:
+                how.append((name, _MERGED_BY[aggregate.function]))
             if aggregate.function == "mean":
                 how.append((f"{name}#", "sum"))
-        grouped = parts.group_by(by, use_threads=False).aggregate(how)
-        grouped = grouped.rename_columns(by + [name for name, _ in how])
-        for name, aggregate in self.aggregates.items():
-            if aggregate.function == "last":
-                grouped = grouped.append_column(name, self._last(parts, by, name))
-        return grouped
+        if not lasts:
+            return _grouped(parts, by, how)
+        # Arrow gives groups in no order that two calls share: the first row of each sets one.
+        parts = parts.append_column("#row", pa.array(np.arange(parts.num_rows)))
+        grouped = _grouped(parts, by, [*how, ("#row", "min")]).sort_by("#row")
+        for name in lasts:
+            grouped = grouped.append_column(name, _last(parts, by, name))
+        return grouped.drop_columns("#row")
 
-    @staticmethod
-    def _last(parts: pa.Table, by: list[str], name: str) -> pa.ChunkedArray:
-        """The value at the latest time; of several there, the greatest. In the order of groups."""
-        row = pa.array(np.arange(parts.num_rows))
-        ordered = parts.select([*by, "time", name]).append_column("#row", row)
-        ordered = ordered.sort_by([("time", "ascending"), (name, "ascending")])
-        last = ordered.group_by(by, use_threads=False).aggregate([(name, "last"), ("#row", "min")])
-        # Groups come in order of first appearance: sorting changed it, the first row restores it.
-        return last.sort_by("#row_min").column(f"{name}_last")
+
+def _grouped(parts: pa.Table, by: list[str], how: list[tuple[str, str]]) -> pa.Table:
+    grouped = parts.group_by(by, use_threads=False).aggregate(how)
+    return grouped.rename_columns(by + [name for name, _ in how])
+
+
+def _last(parts: pa.Table, by: list[str], name: str) -> pa.ChunkedArray:
+    """The value at the latest time; of several there, the greatest. By the groups' first rows."""
+    ordered = parts.sort_by([("time", "ascending"), (name, "ascending")])
+    return _grouped(ordered, by, [(name, "last"), ("#row", "min")]).sort_by("#row").column(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -216,6 +216,7 @@ class KeyContents:
         self._query = query
         self._aggregation = aggregation
         self._parts: list[pa.Table] = []
+        self._pane = np.empty(0, np.int64)
 
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in partial aggregates."""
@@ -225,7 +226,8 @@ class KeyContents:
 
     def panes(self) -> IntArray:
         """The panes that hold anything, ascending."""
-        return np.unique(column(self.snapshot(), "pane"))
+        self._merge()
+        return np.unique(self._pane)
 
     def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
         """The best of each window."""
@@ -233,24 +235,22 @@ class KeyContents:
 
     def skip(self, window: int) -> None:
         """Forget windows."""
-        first = self._query.window.panes_in(window + 1)[0]
-        self._keep(pc.field("pane") >= first)
+        table = self._merge()
+        gone = np.searchsorted(self._pane, self._query.window.panes_in(window + 1)[0])
+        self._pane = self._pane[gone:]
+        self._parts = [table.slice(gone)] if len(self._pane) else []
 
     def snapshot(self) -> pa.Table:
         """The partial aggregates kept."""
-        table = self._merged()
-        return pa.table({"pane": pa.array([], pa.int64())}) if table is None else table
+        return self._merge()
 
     def _answer(self, window: int) -> tuple[Items, int, Counts]:
         first, last = self._query.window.panes_in(window)
-        table = self._merged()
-        counts, items, held = Counts(), Items.empty(), 0
-        if table is not None:
-            held = table.num_rows
-            inside = table.filter((pc.field("pane") >= first) & (pc.field("pane") <= last))
-            items, counts = self._ranked(self._aggregation.values(inside))
+        table = self._merge()
+        start, end = np.searchsorted(self._pane, (first, last + 1))
+        items, counts = self._ranked(self._aggregation.values(table.slice(start, end - start)))
         self.skip(window)
-        return items, held, counts
+        return items, table.num_rows, counts
 
     def _ranked(self, values: pa.Table) -> tuple[Items, Counts]:
         score = self._query.score
@@ -260,13 +260,11 @@ class KeyContents:
         bad = int(np.count_nonzero(~finite))
         return best(items.take(finite), self._query.k), Counts(bad_score=bad)
 
-    def _merged(self) -> pa.Table | None:
-        if len(self._parts) > 1:
-            self._parts = [self._aggregation.merge(pa.concat_tables(self._parts))]
-        return self._parts[0] if self._parts else None
-
-    def _keep(self, condition: Any) -> None:
-        table = self._merged()
-        self._parts = []
-        if table is not None and (table := table.filter(condition)).num_rows:
-            self._parts = [table]
+    def _merge(self) -> pa.Table:
+        """One row per pane and key, the panes ascending."""
+        if not self._parts:
+            return pa.table({"pane": pa.array([], pa.int64())})
+        if len(self._parts) > 1 or len(self._pane) == 0:
+            merged = self._aggregation.merge(pa.concat_tables(self._parts)).sort_by("pane")
+            self._parts, self._pane = [merged], column(merged, "pane")
+        return self._parts[0]

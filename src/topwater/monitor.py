@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from operator import index
 from typing import Any
@@ -140,10 +141,9 @@ class TopKMonitor:
         if self._current is None:
             self._contents.skip(current - 1)
         answers: list[Answer] = []
-        while current <= until:
-            filled, last = self._stretch(current, until)
-            answers += (self._answer if filled else self._answer_empty)(current, last)
-            self._current = current = last + 1
+        for filled, first, last in self._stretches(current, until):
+            answers += (self._answer if filled else self._answer_empty)(first, last)
+            self._current = last + 1
         return answers
 
     def flush(self) -> list[Answer]:
@@ -221,19 +221,30 @@ class TopKMonitor:
             return self.query.window.panes_in(self._current)[0]
         return self._oldest_on_time()
 
-    def _stretch(self, current: int, until: int) -> tuple[bool, int]:
-        """Whether the windows from ``current`` on hold anything, and until which that is so."""
+    def _stretches(self, current: int, until: int) -> Iterator[tuple[bool, int, int]]:
+        """The windows to answer, as stretches that hold something or nothing: first and last."""
+        for first, last in self._filled():
+            if current < first:
+                yield False, current, min(until, first - 1)
+            if until < first:
+                return
+            yield True, max(current, first), min(until, last)
+            current = last + 1
+            if until < current:
+                return
+        yield False, current, until
+
+    def _filled(self) -> list[tuple[int, int]]:
+        """The first and the last of all windows in a row that hold something."""
         windows = self.query.window
         panes = self._contents.panes()
-        if not len(panes):
-            return False, until
-        first = windows.span_of(int(panes[0]))[0]
-        if first > current:
-            return False, min(until, first - 1)
         # A step between two panes that is longer than a window leaves windows with neither.
-        gaps = np.flatnonzero(windows.leaves_gap(panes))
-        last_pane = panes[gaps[0]] if len(gaps) else panes[-1]
-        return True, min(until, windows.span_of(int(last_pane))[1])
+        gaps = np.flatnonzero(windows.leaves_gap(panes)) + 1
+        return [
+            (windows.span_of(int(row[0]))[0], windows.span_of(int(row[-1]))[1])
+            for row in np.split(panes, gaps)
+            if len(row)
+        ]
 
     def _answer(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
