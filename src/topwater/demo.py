@@ -251,7 +251,7 @@ class Lines:
         """What was kept, whether it was right, how long it took, what to do next."""
         self.console.print(
             f"\n{report.bids:,} bids, {report.windows} windows; each was answered from at most "
-            f"{report.most_candidates:,} candidates, of about {report.largest_window:,} bids in it\n"
+            f"{report.most_candidates:,} candidates, of about {report.largest_window:,} bids\n"
             f"all {report.windows} windows equal to sorting everything: "
             f"{'yes' if not report.wrong else f'no, {report.wrong} differ'}\n"
             f"Spark started in {report.start_seconds:.0f} s, the stream ran for "
