@@ -153,3 +153,22 @@ class Answer:
     def scores(self) -> list[float]:
         """The scores, best first."""
         return [row.score for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a source gave for some keys, in their order.
+
+    Attributes
+    ----------
+    values
+        One number a key; NaN where there is none.
+    ok
+        Whether the key was answered. An answered key with NaN has no value on the remote side.
+    seconds
+        How long it took.
+    """
+
+    values: FloatArray
+    ok: BoolArray
+    seconds: float = 0.0

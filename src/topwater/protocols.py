@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from topwater.errors import QueryError
-from topwater.model import Arrivals, FloatArray, IntArray, Items
+from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray
 from topwater.windows import Windows
 
 
@@ -85,6 +85,20 @@ class Floors(Protocol):
 
     def floors(self, panes: IntArray) -> FloatArray:
         """Per pane, the score below which a new item need not be added."""
+
+
+class Source(Protocol):
+    """Fetches remote values.
+
+    Contract
+    --------
+    F1. ``fetch`` answers for every key, in order, each at most once, and asks for no other.
+    F2. It returns by the deadline with what it has; what failed is marked, and never raised.
+    F3. It can be pickled, and connects on first use, in the process that uses it.
+    """
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds."""
 
 
 ListMaker = Callable[[Windows, int], CandidateList]

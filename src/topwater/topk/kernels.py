@@ -127,11 +127,16 @@ def _unload(
 ) -> None:
     """Empty the heap into ``rows[start:start+size]``, best first."""
     if size <= 32:
-        for left in range(size, 0, -1):
-            rows[start + left - 1] = heap_row[0]
-            heap_score[0] = heap_score[left - 1]
-            heap_row[0] = heap_row[left - 1]
-            _sift(heap_score, heap_row, time, 0, left - 1)
+        for next_one in range(size):
+            x, row, at = heap_score[next_one], heap_row[next_one], next_one
+            while at > 0 and (
+                heap_score[at - 1] < x
+                or (heap_score[at - 1] == x and time[heap_row[at - 1]] < time[row])
+            ):
+                heap_score[at], heap_row[at] = heap_score[at - 1], heap_row[at - 1]
+                at -= 1
+            heap_score[at], heap_row[at] = x, row
+        rows[start : start + size] = heap_row[:size]
         return
     order = np.argsort(heap_score[:size])[::-1]
     at = 0

@@ -1,0 +1,160 @@
+"""What is believed of values not fetched lately: are they stale, and what could they be now?
+
+Per key, a distribution over change rates, learnt from its own polls and a prior pooled from all
+keys. Shared by all keys, a model of how a value moves when it changes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import FloatArray, IntArray
+from topwater.replica.estimators import log_likelihood
+from topwater.replica.policies import Polls
+from topwater.replica.slots import SlotTable
+
+RATES: FloatArray = np.geomspace(1 / 86_400, 1 / 15, 24)
+"""Changes per second, from once a day to four a minute."""
+
+_PRIOR_WEIGHT = 2.0
+
+
+class RateBeliefs:
+    """A distribution over :data:`RATES` for each key, with a prior that all keys share.
+
+    Complexity: O(24) a poll, and O(24) a key to tell how stale it is.
+    """
+
+    def __init__(self) -> None:
+        self._log = SlotTable("rate_log", len(RATES))
+        self._share = SlotTable("rate_share", len(RATES))
+        self._pooled = np.zeros(len(RATES))
+
+    @property
+    def prior(self) -> FloatArray:
+        """What is believed of a key that was never polled."""
+        # Each polled key adds one to the sum of the pooled shares.
+        pooled = _PRIOR_WEIGHT / len(RATES) + self._pooled
+        return np.asarray(pooled / pooled.sum())
+
+    def of(self, slots: IntArray) -> FloatArray:
+        """One row of probabilities per slot."""
+        log = self._log.at(slots)
+        weights = self.prior * np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def observe(self, polls: Polls) -> None:
+        """Learn whether values changed."""
+        slots = polls.slots
+        self._log.add(slots, log_likelihood(RATES, polls.seconds, polls.changed))
+        fresh = self.of(slots)
+        self._pooled += (fresh - self._share.at(slots)).sum(axis=0)
+        self._share.put(slots, fresh)
+
+    def reset(self, slots: IntArray) -> None:
+        """Forget these slots."""
+        self._pooled -= self._share.at(slots).sum(axis=0)
+        self._log.reset(slots)
+        self._share.reset(slots)
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
+        """Columns for the replica's table."""
+        return self._log.snapshot(slots) | self._share.snapshot(slots)
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+        self._log.restore(table, slots)
+        self._share.restore(table, slots)
+        self._pooled = self._share.at(slots).sum(axis=0)
+
+
+class ValueModel:
+    """How a value moves when it changes: x' = μ + ρ(x − μ) + ε.
+
+    ρ is learnt from pairs of old and new values, started at a half with the weight of eight
+    pairs; μ starts as the mean of the replica; ε is drawn from the residuals seen.
+    """
+
+    pairs = 8.0
+    ring = 400
+
+    def __init__(self) -> None:
+        self._sums: FloatArray | None = None
+        self._residuals = np.empty(0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it was started."""
+        return self._sums is not None
+
+    def start(self, values: FloatArray) -> None:
+        """Begin with the values that the replica holds."""
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return
+        mean, spread = float(values.mean()), float(values.var())
+        # Sums: weight, mean, covariance, variance.
+        self._sums = np.array([self.pairs, mean, 0.5 * self.pairs * spread, self.pairs * spread])
+        self._residuals = np.quantile(values - mean, _middles(32))
+
+    @property
+    def mean(self) -> float:
+        """What values come back to."""
+        return 0.0 if self._sums is None else float(self._sums[1])
+
+    @property
+    def memory(self) -> float:
+        """ρ: how much of its distance to the mean a value keeps when it changes."""
+        if self._sums is None or self._sums[3] <= 0:
+            return 0.5
+        return float(np.clip(self._sums[2] / self._sums[3], 0.0, 1.0))
+
+    def observe(self, polls: Polls) -> None:
+        """Learn from the values that changed."""
+        moved = polls.changed & np.isfinite(polls.before) & np.isfinite(polls.after)
+        if not moved.any():
+            return
+        before, after = polls.before[moved], polls.after[moved]
+        if self._sums is None:
+            self.start(after)
+            return
+        residuals = after - (self.mean + self.memory * (before - self.mean))
+        self._residuals = np.append(self._residuals, residuals)[-self.ring :]
+        weight, mean = self._sums[0], self.mean
+        self._sums[2] += float((before - mean) @ (after - mean))
+        self._sums[3] += float((before - mean) @ (before - mean))
+        self._sums[0] = weight + len(after)
+        self._sums[1] = mean + float((after - mean).sum()) / self._sums[0]
+
+    def could_be(self, values: FloatArray, count: int) -> FloatArray:
+        """For each value, what it could be after a change: ``count`` equally likely ones."""
+        expected = self.mean + self.memory * (values - self.mean)
+        return expected[:, None] + self._quantiles(count)[None, :]
+
+    def draw(self, values: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """``count`` random draws of what each value could be after a change, one a row."""
+        expected = self.mean + self.memory * (values - self.mean)
+        noise = self._residuals if len(self._residuals) else np.zeros(1)
+        return np.asarray(expected[None, :] + rng.choice(noise, size=(count, len(values))))
+
+    def snapshot(self) -> dict[str, Any]:
+        """For JSON."""
+        sums = None if self._sums is None else self._sums.tolist()
+        return {"sums": sums, "residuals": self._residuals.tolist()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """What :meth:`snapshot` gave."""
+        self._sums = None if state["sums"] is None else np.array(state["sums"])
+        self._residuals = np.array(state["residuals"], np.float64)
+
+    def _quantiles(self, count: int) -> FloatArray:
+        if not len(self._residuals):
+            return np.zeros(1)
+        return np.asarray(np.quantile(self._residuals, _middles(count)))
+
+
+def _middles(count: int) -> FloatArray:
+    return (np.arange(count) + 0.5) / count

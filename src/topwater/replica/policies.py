@@ -1,0 +1,327 @@
+"""Which keys are worth refreshing? Each policy ranks what was proposed; it never fetches.
+
+A policy's registry name may carry where its keys come from: ``at-`` the candidates (the K+N best
+of the window), ``wsj-`` or nothing all keys of the window, ``gnr-`` the whole replica.
+
+======================  ==========================================================================
+``worth``               the default: what knowing the value is worth to this answer and the next
+``lru``, ``rnd``        the least recently fetched; at random
+``wbm``                 possibly stale, and needed and fresh for long (ACQUA)
+``tsm``, ``bsm``        from the top of the ranking; around the border of the top k (AcquaTop)
+``asm``                 all candidates, whatever the budget: a bound, not a contender
+``wst``                 none: the other bound
+``bst``, ``wbm*``       know the truth, and are refused outside an evaluation
+======================  ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.errors import QueryError
+from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
+from topwater.protocols import Registry
+from topwater.replica.slots import SlotTable
+
+Proposer = Literal["candidates", "window", "replica"]
+Truth = Callable[[KeyArray], tuple[FloatArray, FloatArray]]
+"""For an evaluation: the true value of each key, and when it will change next (in ms)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The keys that may be refreshed at one evaluation, as columns.
+
+    Attributes
+    ----------
+    window, now
+        The window's number, and the time of the evaluation.
+    width, step
+        Of the windows, in milliseconds.
+    k
+        How many items the answer has.
+    keys, slots
+        The keys, and where the replica holds them.
+    position
+        The place of each key in the present ranking, from 0; the number of ranked keys if it is
+        not in the window.
+    value, fetched
+        What the replica remembers, and since when.
+    last_event
+        The time of the key's last event in the window, or a time long ago.
+    rates
+        Estimated changes per second; 0 if none was seen.
+    presence
+        In what share of the windows the key was lately.
+    ranking
+        The scores of all keys of the window, best first.
+    score_at
+        The scores that rows of the proposal would have with other remote values.
+    """
+
+    window: int
+    now: Millis
+    width: Millis
+    step: Millis
+    k: int
+    keys: KeyArray
+    slots: IntArray
+    position: IntArray
+    value: FloatArray
+    fetched: IntArray
+    last_event: IntArray
+    rates: FloatArray
+    presence: FloatArray
+    ranking: FloatArray
+    score_at: Callable[[IntArray, FloatArray], FloatArray]
+    truth: Truth | None = None
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Polls:
+    """What one evaluation fetched: how long after the last fetch, and what came.
+
+    Only keys that were fetched before are in it: the first value of a key says nothing of how it
+    changes.
+    """
+
+    now: Millis
+    slots: IntArray
+    seconds: FloatArray
+    changed: BoolArray
+    before: FloatArray
+    after: FloatArray
+
+
+class Policy(Protocol):
+    """Ranks keys, most worthwhile first.
+
+    Contract
+    --------
+    P1. ``rank`` returns distinct rows of the proposal; it may leave some out.
+    P2. It is a function of the seed, the proposal and what was observed: a repeated evaluation
+        elects the same keys.
+    P3. It never fetches and never writes the replica.
+    """
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """Rows of the proposal, most worthwhile first."""
+
+    def observe(self, polls: Polls) -> None:
+        """Learn from what was fetched."""
+
+    def reset(self, slots: IntArray) -> None:
+        """The slots belong to other keys now."""
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
+        """What was learnt, as columns for the replica's table."""
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+
+
+class _Stateless:
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+
+    def observe(self, polls: Polls) -> None:
+        """Nothing to learn."""
+
+    def reset(self, slots: IntArray) -> None:
+        """Nothing to forget."""
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:  # noqa: ARG002
+        """Nothing to keep."""
+        return {}
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Nothing was kept."""
+
+
+class Nothing(_Stateless):
+    """WST: the replica stays as it is."""
+
+    def rank(self, proposal: Proposal) -> IntArray:  # noqa: ARG002
+        """None."""
+        return np.empty(0, np.int64)
+
+
+class AtRandom(_Stateless):
+    """RND: without replacement, a function of seed and window."""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """All, shuffled."""
+        rng = np.random.default_rng([self.seed, proposal.window])
+        return rng.permutation(len(proposal))
+
+
+class LeastRecent(_Stateless):
+    """LRU: the least recently fetched first; of equals, the higher ranked."""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """All, by age."""
+        return np.lexsort((proposal.position, proposal.fetched))
+
+
+class FromTheTop(_Stateless):
+    """TSM: from the top of the ranking down. ASM is the same without a limit."""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """All, best first."""
+        return np.argsort(proposal.position, kind="stable")
+
+
+class Borderline(_Stateless):
+    """BSM: around the border of the top k: ranks k+1, k, k+2, k−1, …"""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """All, nearest to the border first."""
+        below = proposal.position >= proposal.k
+        distance = np.where(
+            below, proposal.position - proposal.k, proposal.k - 1 - proposal.position
+        )
+        return np.lexsort((~below, distance))
+
+
+class BestBefore:
+    """WBM: what is possibly stale, by how long it will be needed and stay fresh.
+
+    A value has a best-before time; past it, it is possibly stale. Its worth is the smaller of
+    two numbers of evaluations: in how many its key will still be in the window, and for how many
+    a fresh value would last.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self.seed = seed
+        # Per slot the best-before time and the interval between changes, in milliseconds.
+        self._times = SlotTable("best_before", 2, empty=np.nan)
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """The possibly stale ones, most worthwhile first."""
+        with np.errstate(divide="ignore"):
+            interval = 1_000.0 / proposal.rates
+        before = self._times.at(proposal.slots)[:, 0]
+        before = np.where(np.isnan(before), proposal.now, before)
+        self._times.put(proposal.slots, np.column_stack([before, interval]))
+        before = np.where(np.isfinite(interval), before, np.inf)
+        fresh_until = _past(before, interval, proposal.now)
+        return order_by_worth(proposal, before <= proposal.now, fresh_until)
+
+    def observe(self, polls: Polls) -> None:
+        """Move the best-before times of what was fetched past now."""
+        before, interval = self._times.at(polls.slots).T
+        moved = _past(before, interval, polls.now)
+        self._times.put(polls.slots, np.column_stack([moved, interval]))
+
+    def reset(self, slots: IntArray) -> None:
+        """Forget these slots."""
+        self._times.reset(slots)
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
+        """Columns for the replica's table."""
+        return self._times.snapshot(slots)
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+        self._times.restore(table, slots)
+
+
+class TrueBestBefore(_Stateless):
+    """WBM*: the same, knowing what is stale and when it changes next. Evaluation only."""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """The stale ones, most worthwhile first."""
+        truth, until = _truth(proposal, "wbm*")
+        return order_by_worth(proposal, _differs(proposal.value, truth), until)
+
+
+class Stale(_Stateless):
+    """BST: what is certainly stale, the longest needed first. Evaluation only."""
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        """The stale ones."""
+        truth, _ = _truth(proposal, "bst")
+        stale = np.flatnonzero(_differs(proposal.value, truth))
+        return stale[np.argsort(proposal.fetched[stale], kind="stable")]
+
+
+def order_by_worth(proposal: Proposal, stale: BoolArray, fresh_until: FloatArray) -> IntArray:
+    """The stale rows by min(L, V), largest first; by V alone when windows do not overlap.
+
+    L counts the evaluations, this one included, in which the key is still in the window; V those
+    for which a value fetched now stays fresh.
+    """
+    needed = np.ceil((proposal.last_event + proposal.width - proposal.now) / proposal.step)
+    fresh = np.ceil((fresh_until - proposal.now) / proposal.step)
+    worth = fresh if proposal.width == proposal.step else np.minimum(needed, fresh)
+    rows = np.flatnonzero(stale)
+    return rows[np.lexsort((proposal.position[rows], -worth[rows]))]
+
+
+def _past(before: FloatArray, interval: FloatArray, now: Millis) -> FloatArray:
+    """The first ``before + n·interval`` after now, n at least 1."""
+    with np.errstate(invalid="ignore"):
+        steps = np.maximum(1.0, np.floor((now - before) / interval) + 1.0)
+        moved = before + steps * interval
+    return np.where(np.isfinite(interval), moved, np.inf)
+
+
+def _differs(value: FloatArray, truth: FloatArray) -> BoolArray:
+    return np.asarray(~((value == truth) | (np.isnan(value) & np.isnan(truth))))
+
+
+def _truth(proposal: Proposal, name: str) -> tuple[FloatArray, FloatArray]:
+    if proposal.truth is None:
+        raise QueryError(
+            f"{name!r} knows the truth, which only an evaluation has",
+            field="policy",
+            fix="use worth, or one of the published policies",
+        )
+    return proposal.truth(proposal.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntry:
+    """How a named policy is made, and what it needs."""
+
+    make: Callable[[int], Policy]
+    needs_rates: bool = False
+    needs_truth: bool = False
+    unbounded: bool = False
+    refreshes: bool = True
+
+
+rankers: Registry[PolicyEntry] = Registry("policy")
+rankers.add("wst", PolicyEntry(Nothing, refreshes=False), "no refresh at all")
+rankers.add("rnd", PolicyEntry(AtRandom), "at random")
+rankers.add("lru", PolicyEntry(LeastRecent), "the least recently fetched")
+rankers.add("wbm", PolicyEntry(BestBefore, needs_rates=True), "possibly stale, needed for long")
+rankers.add("tsm", PolicyEntry(FromTheTop), "from the top of the ranking")
+rankers.add("bsm", PolicyEntry(Borderline), "around the border of the top k")
+rankers.add("asm", PolicyEntry(FromTheTop, unbounded=True), "all candidates; ignores the budget")
+rankers.add("wbm*", PolicyEntry(TrueBestBefore, needs_truth=True), "wbm with true change times")
+rankers.add("bst", PolicyEntry(Stale, needs_truth=True), "what is certainly stale")
+
+_PREFIXES: dict[str, Proposer] = {"at-": "candidates", "wsj-": "window", "gnr-": "replica"}
+
+
+def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
+    """A policy by its name, and where its keys come from.
+
+    Examples
+    --------
+    >>> resolve("at-bsm")[1], resolve("lru")[1], resolve("gnr-rnd")[1]
+    ('candidates', 'window', 'replica')
+    """
+    for prefix, proposer in _PREFIXES.items():
+        if name.startswith(prefix):
+            return rankers[name.removeprefix(prefix)], proposer
+    return rankers[name], "candidates" if name in ("tsm", "bsm", "asm") else "window"

@@ -1,0 +1,354 @@
+"""The part of the loop that spends: elect, fetch, rescore, rank one window.
+
+Policies rank and sources fetch; only this file knows the budget. Every policy gets the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import Fetched, FloatArray, IntArray, KeyArray, Millis
+from topwater.protocols import Source
+from topwater.replica.budget import Purse
+from topwater.replica.estimators import RateEstimator, estimators
+from topwater.replica.policies import Polls, Proposal, Proposer, Truth, resolve
+from topwater.replica.replica import NEVER, Replica
+from topwater.replica.settings import RefreshSettings
+from topwater.replica.utility import gains
+from topwater.replica.worth import Worth, staleness
+from topwater.scoring import Score
+from topwater.windows import Windows
+
+_SCENARIOS = 128
+_JUDGED = 512
+_LONG_AGO: Millis = -(2**53)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What an election fetched."""
+
+    keys: KeyArray
+    failed: int
+    bad: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowView:
+    """What the stream says of one window: its keys, and what each contributes."""
+
+    index: int
+    closes: Millis
+    keys: KeyArray
+    values: Mapping[str, FloatArray]
+    last_event: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """One window's best keys, and what is known of how right they are.
+
+    Attributes
+    ----------
+    rows
+        Rows of the view, best first, at most k.
+    scores, remote, age, right
+        Per row: the score (larger is better), the remote value, how long ago it was fetched (in
+        milliseconds; -1 for never), and the probability that it is still right.
+    fetched, failed, bad
+        The keys fetched; how many of them the source did not answer; and how many it answered
+        with something that is no number.
+    precision, ndcg
+        What the answer's precision@k and nDCG@k are estimated to be.
+    exact
+        Whether every key of the window was read for this answer.
+    missed
+        Whether the estimated precision is below what was asked for.
+    """
+
+    rows: IntArray
+    scores: FloatArray
+    remote: FloatArray
+    age: IntArray
+    right: FloatArray
+    fetched: KeyArray
+    failed: int
+    bad: int
+    precision: float
+    ndcg: float
+    exact: bool
+    missed: bool
+    seconds: float = 0.0
+
+
+class Refresher:
+    """Keeps a replica fresh enough, and ranks windows with it.
+
+    Parameters
+    ----------
+    settings
+        Policy, budget and the rest.
+    score
+        Of stream values and the remote value, together.
+    windows, k
+        Of the query.
+    source
+        Where values are fetched.
+    truth
+        For an evaluation: lets the policies that need it see the true values.
+    """
+
+    def __init__(
+        self,
+        settings: RefreshSettings,
+        score: Score,
+        windows: Windows,
+        k: int,
+        source: Source,
+        truth: Truth | None = None,
+    ) -> None:
+        self.settings = settings
+        self.score = score
+        self.windows = windows
+        self.k = k
+        self.source = source
+        self.truth = truth
+        self.replica = Replica(settings.limit)
+        self.purse = Purse(settings.budget)
+        self._entry, proposer = resolve(settings.policy)
+        self._proposer: Proposer = settings.refresh_from or proposer
+        self._policy = self._entry.make(settings.seed)
+        # Beliefs serve the answer's estimates under every policy, and `worth` elects by them.
+        self._judge = self._policy if isinstance(self._policy, Worth) else Worth(settings.seed)
+        self._judge.aim = settings.aim
+        self._rates: RateEstimator | None = None
+        self._typical_worth = 0.0
+        if self._entry.needs_rates and settings.estimator is not None:
+            self._rates = estimators[settings.estimator]()
+
+    def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
+        """Begin with values that are known already, without cost."""
+        self.replica.put(self.replica.slots(keys), values, at)
+        self._judge.values.start(values)
+
+    def refresh(
+        self, view: WindowView, deadline: float | None = None, seconds_used: float = 0.0
+    ) -> Ranking:
+        """Spend what may be spent on a window, and rank it."""
+        slots = self.replica.slots(view.keys)
+        self.replica.present(slots, view.index, view.closes)
+        scores = self._scores(view, slots)
+        proposal = self._proposal(view, slots, scores)
+        elected = self._elect(proposal, self.purse.allowance(seconds_used))
+        outcome = self._fetch(proposal, elected, deadline)
+        ranking = self._ranked(view, slots, self._scores(view, slots), outcome)
+        self._forget(slots)
+        return ranking
+
+    def snapshot(self) -> tuple[pa.Table, dict[str, Any]]:
+        """All that a restart needs: a table by key, and a few numbers."""
+        table, slots = self.replica.snapshot(), self.replica.used()
+        for part in self._parts():
+            for name, column in part.snapshot(slots).items():
+                table = table.append_column(name, column)
+        return table, {"purse": self.purse.snapshot(), "values": self._judge.values.snapshot()}
+
+    def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
+        """Go on where :meth:`snapshot` was taken."""
+        self.replica = Replica.build(table, self.settings.limit)
+        for part in self._parts():
+            part.restore(table, self.replica.used())
+        self.purse.restore(meta["purse"])
+        self._judge.values.restore(meta["values"])
+
+    def _parts(self) -> list[Any]:
+        parts: list[Any] = [self._policy]
+        if self._judge is not self._policy:
+            parts.append(self._judge)
+        return parts if self._rates is None else [*parts, self._rates]
+
+    def _scores(self, view: WindowView, slots: IntArray) -> FloatArray:
+        remote = self._remote(slots)
+        return self.score.rank_scores({**view.values, self.settings.remote: remote})
+
+    def _remote(self, slots: IntArray) -> FloatArray:
+        """What is taken for the remote value: a key never fetched counts as an average one."""
+        value = self.replica.value[slots]
+        if self.settings.default is not None:
+            value = np.where(np.isnan(value), self.settings.default, value)
+        return np.where(self.replica.known(slots), value, self._typical())
+
+    def _typical(self) -> float:
+        if self._judge.values.ready:
+            return self._judge.values.mean
+        value = self.replica.value
+        finite = value[np.isfinite(value)]
+        return float(finite.mean()) if len(finite) else 0.0
+
+    def _proposal(self, view: WindowView, slots: IntArray, scores: FloatArray) -> Proposal:
+        """The keys that may be refreshed, with all that a policy may look at."""
+        order = _order(scores, view.last_event, view.keys)
+        position = np.full(len(slots), len(order))
+        position[order] = np.arange(len(order))
+        rows = np.arange(len(slots))
+        if self._proposer == "candidates":
+            wanted = position < self.k + self.settings.spare
+            rows = np.flatnonzero(wanted | ~self.replica.known(slots))
+        inside = slots[rows]
+        others = np.empty(0, np.int64)
+        if self._proposer == "replica":
+            others = np.setdiff1d(self.replica.used(), slots)
+        here = np.concatenate([inside, others])
+        last_event = np.full(len(here), _LONG_AGO)
+        last_event[: len(rows)] = view.last_event[rows]
+        places = np.full(len(here), len(order))
+        places[: len(rows)] = position[rows]
+
+        def score_at(proposed: IntArray, remote: FloatArray) -> FloatArray:
+            """Only rows of the window have a score."""
+            at = rows[proposed]
+            values = {name: column[at] for name, column in view.values.items()}
+            return self.score.rank_scores({**values, self.settings.remote: remote})
+
+        return Proposal(
+            window=view.index,
+            now=view.closes,
+            width=self.windows.width,
+            step=self.windows.step,
+            k=self.k,
+            keys=self.replica.keys(here),
+            slots=here,
+            position=places,
+            value=self._remote(here),
+            fetched=self.replica.fetched[here],
+            last_event=last_event,
+            rates=np.zeros(len(here)) if self._rates is None else self._rates.rates(here),
+            presence=self.replica.presence_at(here, view.index),
+            ranking=scores[order],
+            score_at=score_at,
+            truth=self.truth,
+        )
+
+    def _elect(self, proposal: Proposal, allowance: int) -> IntArray:
+        """The first distinct rows that may be spent on; keys never fetched come first."""
+        if not self._entry.refreshes:
+            return np.empty(0, np.int64)
+        unknown = np.flatnonzero(proposal.fetched == NEVER)
+        unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
+        ranked = self._policy.rank(proposal)
+        if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
+            worth = self._policy.worth(proposal)[ranked]
+            self._typical_worth = float(worth[: max(1, allowance)].mean()) if len(worth) else 0.0
+            ranked = ranked[worth >= self.purse.threshold]
+        ranked = ranked[~np.isin(ranked, unknown)]
+        elected = np.concatenate([unknown, ranked])
+        return elected if self._entry.unbounded else elected[:allowance]
+
+    def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
+        """Ask the source, write the replica, and let everybody learn."""
+        slots, keys = proposal.slots[rows], proposal.keys[rows]
+        got = self.source.fetch(keys, deadline) if len(rows) else _no_values()
+        finite = np.isfinite(got.values)
+        good = got.ok & finite
+        known = self.replica.known(slots)
+        before, fetched = self.replica.value[slots], self.replica.fetched[slots]
+        changed = self.replica.put(slots[good], got.values[good], proposal.now)
+        # The remote side has no value for these; remember that they were asked for.
+        nothing = got.ok & ~finite & ~known
+        self.replica.put(slots[nothing], np.full(nothing.sum(), np.nan), proposal.now)
+        again = known[good]
+        polls = Polls(
+            now=proposal.now,
+            slots=slots[good][again],
+            seconds=(proposal.now - fetched[good][again]) / 1_000,
+            changed=changed[again],
+            before=before[good][again],
+            after=got.values[good][again],
+        )
+        self._learn(polls)
+        self.purse.spend(len(rows), got.seconds, self._typical_worth)
+        failed, bad = int(np.count_nonzero(~got.ok)), int(np.count_nonzero(got.ok & ~finite))
+        return _Outcome(keys, failed, bad, got.seconds)
+
+    def _learn(self, polls: Polls) -> None:
+        if not len(polls.slots):
+            return
+        self._policy.observe(polls)
+        if self._judge is not self._policy:
+            self._judge.observe(polls)
+        if self._rates is not None:
+            self._rates.observe(polls.slots, polls.seconds, polls.changed)
+
+    def _ranked(
+        self, view: WindowView, slots: IntArray, scores: FloatArray, outcome: _Outcome
+    ) -> Ranking:
+        order = _order(scores, view.last_event, view.keys)
+        stale = staleness(self._judge.rates.of(slots), view.closes, self.replica.fetched[slots])
+        precision, ndcg = self._estimates(view, slots, order, stale)
+        top = order[: self.k]
+        fetched = self.replica.fetched[slots[top]]
+        target = self.settings.budget.accuracy
+        return Ranking(
+            rows=top,
+            scores=scores[top],
+            remote=self._remote(slots[top]),
+            age=np.where(fetched == NEVER, -1, view.closes - fetched),
+            right=1.0 - stale[top],
+            fetched=outcome.keys,
+            failed=outcome.failed,
+            bad=outcome.bad,
+            precision=precision,
+            ndcg=ndcg,
+            exact=bool(np.all(self.replica.fetched[slots] == view.closes)),
+            missed=target is not None and precision < target,
+            seconds=outcome.seconds,
+        )
+
+    def _estimates(
+        self, view: WindowView, slots: IntArray, order: IntArray, stale: FloatArray
+    ) -> tuple[float, float]:
+        """Estimated precision@k and nDCG@k: how the answer fares in random possible worlds."""
+        rows = order[:_JUDGED]
+        if not len(rows):
+            return 1.0, 1.0
+        rng = np.random.default_rng([self.settings.seed, view.index])
+        value = self._remote(slots[rows])
+        moved = rng.random((_SCENARIOS, len(rows))) < stale[rows]
+        worlds = np.where(moved, self._judge.values.draw(value, _SCENARIOS, rng), value)
+        columns = {name: np.tile(column[rows], _SCENARIOS) for name, column in view.values.items()}
+        columns[self.settings.remote] = worlds.ravel()
+        scores = self.score.rank_scores(columns).reshape(worlds.shape)
+        shown = min(self.k, len(rows))
+        # Ties keep the order shown, so a world like ours is a perfect one.
+        above = (scores[:, None, :] > scores[:, :shown, None]).sum(axis=2)
+        earlier = np.tri(shown, len(rows), -1, dtype=bool)
+        above += ((scores[:, None, :] == scores[:, :shown, None]) & earlier).sum(axis=2)
+        gain = gains(len(rows))
+        discount = 1.0 / np.log2(np.arange(2, shown + 2))
+        ndcg = (gain[above] @ discount).mean() / (gain[:shown] @ discount)
+        return float((above < shown).mean()), float(ndcg)
+
+    def _forget(self, keep: IntArray) -> None:
+        surplus = self.replica.surplus(keep)
+        if len(surplus):
+            self.replica.forget(surplus)
+            self._policy.reset(surplus)
+            self._judge.reset(surplus)
+            if self._rates is not None:
+                self._rates.reset(surplus)
+
+
+def _order(scores: FloatArray, last_event: IntArray, keys: KeyArray) -> IntArray:
+    """Rows with a score, best first: score, then the younger, then the smaller key."""
+    order = np.lexsort((keys, -last_event, -scores))
+    return order[np.isfinite(scores[order])]
+
+
+def _no_values() -> Fetched:
+    return Fetched(np.empty(0), np.empty(0, bool))

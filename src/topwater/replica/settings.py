@@ -1,0 +1,93 @@
+"""RefreshSettings: how the remote side is kept fresh, in one frozen value."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, get_args
+
+from topwater.errors import QueryError
+from topwater.replica.budget import Budget
+from topwater.replica.estimators import estimators
+from topwater.replica.policies import Proposer, resolve
+from topwater.replica.utility import Aim
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshSettings:
+    """How the remote side is kept fresh.
+
+    Parameters
+    ----------
+    remote
+        The name that the score uses for the remote value.
+    policy
+        Which keys to refresh, by registry name.
+    budget
+        What it may cost.
+    spare
+        How many keys beyond the k best count as candidates: the N of AcquaTop.
+    refresh_from
+        Where keys are proposed from; None for what the policy's name says.
+    aim
+        What ``worth`` is to save: ``"relevance"`` or ``"accuracy"``.
+    estimator
+        Of change rates, for the policies that need them.
+    default
+        The value of keys that the remote side does not know; None leaves them out.
+    limit
+        How many keys the replica remembers; None for all.
+    seed
+        For the policies that draw at random.
+    """
+
+    remote: str
+    policy: str = "worth"
+    budget: Budget = field(default_factory=lambda: Budget(fetches=7))
+    spare: int = 10
+    refresh_from: Proposer | None = None
+    aim: Aim = "relevance"
+    estimator: str | None = "irregular"
+    default: float | None = None
+    limit: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", Budget.of(self.budget))
+        entry, _ = resolve(self.policy)
+        if entry.needs_rates and self.estimator is None:
+            raise QueryError(
+                f"{self.policy!r} needs change rates",
+                field="estimator",
+                fix=f"use one of: {', '.join(estimators)}",
+            )
+        if self.estimator is not None:
+            estimators[self.estimator]
+        self._check_choices()
+        if entry.refreshes and self.budget.fetches == 0:
+            raise QueryError(
+                f"{self.policy!r} refreshes, but may fetch nothing",
+                field="budget",
+                fix='allow a fetch or more, or use policy="wst", which never refreshes',
+            )
+
+    def _check_choices(self) -> None:
+        for name, choices in (("refresh_from", Proposer), ("aim", Aim)):
+            value = getattr(self, name)
+            if value is not None and value not in get_args(choices):
+                raise QueryError(
+                    f"{value!r} is unknown",
+                    field=name,
+                    fix=f"use one of: {', '.join(get_args(choices))}",
+                )
+        for name, least in (("spare", 0), ("limit", 1)):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < least):
+                raise QueryError(
+                    f"must be a whole number of at least {least}, not {value!r}",
+                    field=name,
+                    fix="leave it out for the default",
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return asdict(self)
