@@ -104,7 +104,7 @@ def _table(batch: Batch) -> pa.Table:
             ) from error
     raise BatchError(
         f"a batch can't be a {type(batch).__name__}",
-        fix="pass an Arrow table or record batch, or a mapping of arrays",
+        fix="pass an Arrow table, as pa.table(frame), a record batch, or a mapping of arrays",
     )
 
 
