@@ -98,7 +98,7 @@ def make_venv():
 
 def install(extras):
     """Put the pinned packages and Topwater itself, editable, into .venv."""
-    print("installing the packages of requirements.lock (about 1.5 GB on disk, one to five minutes)")
+    print("installing the packages of requirements.lock (1.5 GB on disk, one to five minutes)")
     sys.stdout.flush()
     command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     command += ["--disable-pip-version-check", "-c", "requirements.lock", "-e", f".[{extras}]"]
