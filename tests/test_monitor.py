@@ -181,7 +181,7 @@ class TestAgainstTheOracle:
         check_scenario(scenario)
 
     @pytest.mark.soak
-    @settings(max_examples=20_000, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=4_000, deadline=None, suppress_health_check=list(HealthCheck))
     @given(scenarios(longest=30))
     def test_answers_and_counts_for_long(self, scenario: Scenario) -> None:
         check_scenario(scenario)
