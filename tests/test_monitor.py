@@ -201,6 +201,27 @@ class TestAgainstTheOracle:
         pair.finish()
         assert len(pair.answers) > 5
 
+    @pytest.mark.parametrize("name", ["panes", "mintopk", "pretopk"])
+    @pytest.mark.parametrize("window", [sliding(9, 3), sliding(100, 60), tumbling(5)])
+    def test_candidates_do_not_depend_on_cuts_and_restarts(
+        self, name: str, window: Windows
+    ) -> None:
+        rng = np.random.default_rng(window.width)
+        query = query_of(window=window, k=3, list=name, late="use")
+        times = np.sort(rng.integers(1, 8 * window.width, 90)) + rng.integers(0, window.width, 90)
+        values = rng.integers(0, 20, 90).astype(float)
+        batch = batch_of(list(zip(range(90), times.tolist(), values.tolist(), strict=True)))
+        runs = []
+        for size in (30, 10, 1):
+            monitor, answers = TopKMonitor.build(query), []
+            for first in range(0, 90, size):
+                monitor.ingest(batch.slice(first, size))
+                monitor = TopKMonitor.build(query, monitor.snapshot()) if size == 10 else monitor
+                if (first + size) % 30 == 0:
+                    answers += monitor.close_until(int(times[: first + size].max()) - 5)
+            runs.append(answers + monitor.flush())
+        assert runs[0] == runs[1] == runs[2]
+
     def test_many_panes_with_ties_at_the_border(self) -> None:
         """More than k items of one score and time: the keys decide, in every cut."""
         events: list[Event] = [(key, 1 + key % 2, 1.0) for key in range(50, 0, -1)]
@@ -493,6 +514,20 @@ def test_a_batch_that_is_refused_leaves_no_trace() -> None:
         with pytest.raises(BatchError, match=f"'{column}' is of type"):
             monitor.ingest({**good, column: [[1], [2]]})
     assert monitor.snapshot() == before
+
+
+def test_arrays_may_be_used_again_after_ingest() -> None:
+    batch = {"who": np.array([1, 2]), "at": np.array([1, 2]), "value": np.array([1.0, 2.0])}
+    for name in lists:
+        monitor = TopKMonitor.build(query_of(list=name))
+        monitor.ingest({column: cells.copy() for column, cells in batch.items()})
+        right = monitor.flush()
+        monitor = TopKMonitor.build(query_of(list=name))
+        used = {column: cells.copy() for column, cells in batch.items()}
+        monitor.ingest(used)
+        for cells in used.values():
+            cells[:] = 99
+        assert monitor.flush() == right
 
 
 def test_replaced_queries_build_monitors() -> None:
