@@ -11,6 +11,11 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.protocols import Registry
 from topwater.replica.slots import SlotTable
 
+START_RATE = 1 / 60
+"""Changes per second of a key of which nothing is known."""
+
+_HALF = 0.5
+
 
 class RateEstimator(Protocol):
     """Changes per second of each key, learnt from polls.
@@ -19,7 +24,9 @@ class RateEstimator(Protocol):
     --------
     E1. ``observe(slots, seconds, changed)`` takes one poll per slot: so long after the last one,
         and whether the value differed.
-    E2. ``rates(slots)`` is finite and not negative; 0 means: never seen to change.
+    E2. ``rates(slots)`` is finite and positive. A key never polled is taken to change once a
+        minute, and one that was never seen to change ever more rarely: at 0 it would never be
+        polled again.
     E3. ``reset(slots)`` forgets: the slots belong to other keys now.
     """
 
@@ -48,7 +55,7 @@ class Interval(SlotTable):
     >>> interval.observe(np.array([0]), np.array([10.0]), np.array([True]))
     >>> interval.observe(np.array([0]), np.array([10.0]), np.array([False]))
     >>> interval.rates(np.array([0])).tolist()
-    [0.05]
+    [0.03]
     """
 
     def __init__(self) -> None:
@@ -61,7 +68,7 @@ class Interval(SlotTable):
     def rates(self, slots: IntArray) -> FloatArray:
         """Changes per second."""
         changes, seconds = self.at(slots).T
-        return ratio(changes, seconds, otherwise=0.0)
+        return np.asarray((changes + _HALF) / (seconds + _HALF / START_RATE))
 
 
 class Irregular:
@@ -100,7 +107,7 @@ class Irregular:
         for outcome in (True, False):
             log = log + 0.5 * log_likelihood(self.grid, mean, np.full(len(slots), outcome))
         best: FloatArray = self.grid[np.argmax(log, axis=1)]
-        return np.where((polls > 0) & (changes > 0), best, 0.0)
+        return np.where(changes > 0, best, _unchanged(seconds))
 
     def reset(self, slots: IntArray) -> None:
         """Forget what was learnt of these slots."""
@@ -140,7 +147,13 @@ class Forgetting(SlotTable):
         polls, seconds, changes = self.at(slots).T
         share = (polls - changes + 0.5) / (polls + 0.5)
         mean = ratio(seconds, polls, otherwise=1.0)
-        return np.where(changes > 0, -np.log(np.minimum(share, 1.0)) / mean, 0.0)
+        moving = -np.log(np.minimum(share, 1.0)) / mean
+        return np.where(changes > 0, moving, _unchanged(seconds))
+
+
+def _unchanged(seconds: FloatArray) -> FloatArray:
+    """The rate of keys that were never seen to change, watched for so long."""
+    return np.asarray(_HALF / (seconds + _HALF / START_RATE))
 
 
 def ratio(over: FloatArray, under: FloatArray, *, otherwise: float) -> FloatArray:

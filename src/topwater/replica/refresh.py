@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import Fetched, FloatArray, IntArray, KeyArray, Millis
+from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Source
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import RateEstimator, estimators
@@ -198,7 +198,7 @@ class Refresher:
         position[order] = np.arange(len(order))
         rows = np.arange(len(slots))
         if self._proposer == "candidates":
-            wanted = position < self.k + self.settings.spare
+            wanted = self._candidates(view, order)
             rows = np.flatnonzero(wanted | ~self.replica.known(slots))
         inside = slots[rows]
         others = np.empty(0, np.int64)
@@ -234,6 +234,15 @@ class Refresher:
             score_at=score_at,
             truth=self.truth,
         )
+
+    def _candidates(self, view: WindowView, order: IntArray) -> BoolArray:
+        """The k + spare best of this window, and of each later one that some of its keys reach."""
+        wanted = np.zeros(len(view.keys), bool)
+        for ahead in range(self.windows.overlap):
+            opens = view.closes - self.windows.width + ahead * self.windows.step
+            alive = order[view.last_event[order] > opens]
+            wanted[alive[: self.k + self.settings.spare]] = True
+        return wanted
 
     def _elect(self, proposal: Proposal, allowance: int) -> IntArray:
         """The first distinct rows that may be spent on; keys never fetched come first."""
