@@ -1,0 +1,51 @@
+"""A source that replays a recorded remote side; time moves only when it is told to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topwater.evaluate.steps import Steps
+from topwater.model import Fetched, FloatArray, KeyArray, Millis
+
+
+class Replay:
+    """Answers with the values just before ``now``, and remembers what it was asked.
+
+    Parameters
+    ----------
+    remote
+        The truth over time.
+
+    Attributes
+    ----------
+    now
+        The time of the evaluation, set by whoever runs it.
+    asked
+        The keys of each call since the source was made.
+
+    Examples
+    --------
+    >>> replay = Replay(Steps.of(np.array([0, 60]), np.array([7, 7]), np.array([1.0, 3.0])))
+    >>> replay.now = 61
+    >>> replay.fetch(np.array([7])).values.tolist(), replay.fetches
+    ([3.0], 1)
+    """
+
+    def __init__(self, remote: Steps) -> None:
+        self._remote = remote
+        self.now: Millis = 0
+        self.asked: list[KeyArray] = []
+
+    @property
+    def fetches(self) -> int:
+        """How many keys were asked for, all in all."""
+        return sum(len(keys) for keys in self.asked)
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        """The values of ``keys`` now. It never fails and is never late."""
+        self.asked.append(np.array(keys))
+        return Fetched(self._remote.at(keys, self.now), np.ones(len(keys), bool))
+
+    def truth(self, keys: KeyArray) -> tuple[FloatArray, FloatArray]:
+        """For the policies that know the truth: the values now, and when they change next."""
+        return self._remote.at(keys, self.now), self._remote.changes_after(keys, self.now)

@@ -1,0 +1,182 @@
+"""A workload, a contender, and one record per window: what was answered, and what it cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from topwater.evaluate.metrics import accuracy, ndcg, precision, true_ranks
+from topwater.evaluate.oracle import clairvoyant, true_ranking
+from topwater.evaluate.replay import Replay
+from topwater.evaluate.workloads import REMOTE, Workload
+from topwater.model import IntArray
+from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, WindowView
+from topwater.replica.utility import Aim
+
+CLAIRVOYANT = "clairvoyant"
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A policy with what it is allowed: the same budget for all.
+
+    Attributes
+    ----------
+    policy
+        By registry name, or ``"clairvoyant"`` for the bound.
+    budget, k, n
+        Fetches per window, rows of an answer, and candidates beyond them.
+    aim
+        What ``worth`` and the bound are after; the published policies have no choice.
+    carry_over
+        Keep what a window did not spend for the next ones.
+    seed
+        For the policies that draw at random.
+    """
+
+    policy: str
+    budget: int = 7
+    k: int = 5
+    n: int = 10
+    aim: Aim = "relevance"
+    carry_over: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one contender did with one window.
+
+    Attributes
+    ----------
+    ndcg, precision
+        Of the answer, against the true ranking.
+    accuracy
+        The share of the window's keys whose remembered value is the true one.
+    age
+        The mean age of the values in the answer, in seconds.
+    fetches
+        How many keys were asked for.
+    seconds
+        What refreshing and ranking took, in CPU time.
+    estimated_precision, estimated_ndcg
+        What the answer said of itself.
+    """
+
+    policy: str
+    aim: str
+    counts: str
+    budget: int
+    ch: int
+    k: int
+    n: int
+    seed: int
+    window: int
+    ndcg: float
+    precision: float
+    accuracy: float
+    age: float
+    fetches: int
+    seconds: float
+    estimated_precision: float
+    estimated_ndcg: float
+
+
+def run(workload: Workload, contender: Contender) -> Iterator[Record]:
+    """One record per window."""
+    if contender.policy == CLAIRVOYANT:
+        return _bound(workload, contender)
+    return _contest(workload, contender)
+
+
+def build(workload: Workload, contender: Contender, source: Replay) -> Refresher:
+    """The contender, with the replica that all start with."""
+    settings = RefreshSettings(
+        remote=REMOTE,
+        policy=contender.policy,
+        budget=Budget(fetches=contender.budget, carry_over=contender.carry_over),
+        spare=contender.n,
+        aim=contender.aim,
+        seed=contender.seed,
+    )
+    refresher = Refresher(
+        settings, workload.score, workload.windows, contender.k, source, source.truth
+    )
+    refresher.seed_replica(*workload.initial(), workload.views[0].closes)
+    return refresher
+
+
+def _contest(workload: Workload, contender: Contender) -> Iterator[Record]:
+    source = Replay(workload.remote)
+    refresher = build(workload, contender, source)
+    for view in workload.views:
+        source.now = view.closes
+        before, started = source.fetches, time.thread_time()
+        ranking = refresher.refresh(view)
+        seconds = time.thread_time() - started
+        fetches = source.fetches - before
+        yield _record(
+            workload,
+            contender,
+            view,
+            ranking.rows,
+            accuracy=_accuracy(workload, refresher, view),
+            age=_age(ranking),
+            fetches=fetches,
+            seconds=seconds,
+            estimated=(ranking.precision, ranking.ndcg),
+        )
+
+
+def _bound(workload: Workload, contender: Contender) -> Iterator[Record]:
+    bounds = clairvoyant(workload, contender.budget, contender.k, contender.aim)
+    for view, bound in zip(workload.views, bounds, strict=True):
+        yield _record(workload, contender, view, bound.rows, fetches=len(bound.fetched))
+
+
+def _record(
+    workload: Workload,
+    contender: Contender,
+    view: WindowView,
+    rows: IntArray,
+    *,
+    accuracy: float = np.nan,
+    age: float = np.nan,
+    fetches: int,
+    seconds: float = np.nan,
+    estimated: tuple[float, float] = (np.nan, np.nan),
+) -> Record:
+    ranks = true_ranks(true_ranking(workload, view), rows)
+    n = len(view.keys)
+    return Record(
+        policy=contender.policy,
+        aim=contender.aim,
+        counts=workload.counts,
+        budget=contender.budget,
+        ch=workload.ch,
+        k=contender.k,
+        n=contender.n,
+        seed=workload.seed,
+        window=view.index,
+        ndcg=float(ndcg(ranks, n, contender.k)),
+        precision=float(precision(ranks, n, contender.k)),
+        accuracy=accuracy,
+        age=age,
+        fetches=fetches,
+        seconds=seconds,
+        estimated_precision=estimated[0],
+        estimated_ndcg=estimated[1],
+    )
+
+
+def _accuracy(workload: Workload, refresher: Refresher, view: WindowView) -> float:
+    remembered = refresher.replica.value[refresher.replica.slots(view.keys)]
+    return accuracy(remembered, workload.remote.at(view.keys, view.closes))
+
+
+def _age(ranking: Ranking) -> float:
+    known = ranking.age[ranking.age >= 0]
+    return float(known.mean()) / 1_000 if len(known) else np.nan
