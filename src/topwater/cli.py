@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from topwater.errors import TopwaterError
+from topwater.evaluate.bench_cli import app as bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(bench, name="bench")
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

@@ -1,0 +1,116 @@
+"""``topwater bench``: the commands. What they measure is imported when they run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+app = typer.Typer(help="Measure, on this machine.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer points, in under a minute.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+Seed = Annotated[int, typer.Option(min=0, help="Another seed, another stream.")]
+
+
+@app.callback()
+def bench() -> None:
+    """Measure, on this machine."""
+
+
+@app.command()
+def core(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    lists: Annotated[
+        str, typer.Option(help="Which lists and engines, with commas between; all if left out.")
+    ] = "",
+    seed: Seed = 7,
+) -> None:
+    """All candidate lists, DuckDB and Polars over the published grid of windows, steps and k.
+
+    Speed is a ratio to one numpy.max over the same scores. Takes about a quarter of an hour.
+    """
+    from topwater.errors import TopwaterError
+    from topwater.evaluate.bench_core import FULL, QUICK, bench_core
+    from topwater.evaluate.benching import write_json
+
+    names = [name.strip() for name in lists.split(",") if name.strip()]
+    try:
+        report = bench_core(QUICK if quick else FULL, names, seed=seed, quiet=quiet)
+    except TopwaterError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        write_json(report)
+    else:
+        from rich.console import Console
+
+        _show(report, Console(highlight=False))
+
+
+def _show(report: dict[str, Any], console: Console) -> None:
+    console.print(_rows_table(report["rows"]))
+    console.print(_targets_table(report["targets"]))
+    for target in report["targets"]:
+        for kind in ("missed", "impossible"):
+            for point in target[kind]:
+                console.print(f"{kind}: {target['target']}: {point}", soft_wrap=True)
+    memory = report["memory"]
+    console.print(
+        f"memory: {memory['objects']:,} objects through a window of {memory['window']:,}: "
+        f"{memory['full_window_bytes']:,} bytes when it was full, {memory['end_bytes']:,} at the "
+        f"end, {memory['growth_bytes']:,} more",
+        soft_wrap=True,
+    )
+
+
+def _rows_table(rows: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    from topwater.evaluate.benching import short
+
+    table = Table(title="objects per second, and candidates kept", title_justify="left")
+    for column in ("window", "step", "k", "list"):
+        table.add_column(column, justify="left" if column == "list" else "right")
+    for column in ("objects/s", "of max", "ns CPU/object", "peak/k", "mean/k", "minimum/k"):
+        table.add_column(column, justify="right")
+    table.add_column("note")
+    for row in rows:
+        kept = (row["candidates"], row["mean_candidates"], row["expected_candidates"])
+        table.add_row(
+            *(short(row[column]) for column in ("window", "step", "k")),
+            row["list"],
+            *(short(row[c]) for c in ("objects_per_s", "ratio_to_max", "cpu_ns_per_object")),
+            *(short(None if value is None else value / row["k"]) for value in kept),
+            row["skipped"] or row["form"] or "",
+        )
+    return table
+
+
+def _targets_table(targets: list[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    from topwater.evaluate.benching import short
+
+    table = Table(title="targets of panes", title_justify="left")
+    for column in ("target", "verdict", "points", "worst", "at"):
+        table.add_column(column)
+    words = {True: "reached", False: "missed", None: "not measured"}
+    for target in targets:
+        table.add_row(
+            target["target"],
+            words[target["reached"]],
+            f"{target['points']} (+{len(target['impossible'])} impossible)"
+            if target["impossible"]
+            else str(target["points"]),
+            short(target["worst"]),
+            target["at"] or "-",
+        )
+    return table

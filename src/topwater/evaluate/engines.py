@@ -1,0 +1,117 @@
+"""DuckDB and Polars doing the same job, each in the best of several formulations.
+
+The job is that of a list in its steady state: the best k of each pane of the window before are
+there already, new objects come, and each new window is answered. So a query reduces the new
+panes to their best k, puts them next to the held ones, and merges the panes of each window.
+What is best depends on the numbers of panes and items, so every form that may win is run, and
+the fastest counts. Loading is not timed, panes come numbered, and answers need not be ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from topwater.evaluate.benching import NEVER, Spent, timed
+from topwater.evaluate.duckdb_engine import DuckDB
+from topwater.evaluate.jobs import Answers, Engine, Form, Job
+from topwater.evaluate.points import Point, Stream
+from topwater.evaluate.polars_engine import Polars
+from topwater.model import Arrivals
+from topwater.topk import build, sweep
+from topwater.topk.runs import reduce
+
+_REPEATS = 3
+_COMPARED = 4_000_000
+
+ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": DuckDB, "polars": Polars}
+"""The engines by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest form of an engine at one point."""
+
+    form: str
+    spent: Spent
+    slides: int
+    threads: int
+    same_answers: bool
+
+
+def compete(name: str, point: Point, stream: Stream, rows: int, seconds: float) -> Best | str:
+    """The best form of an engine, or the reason why none was run.
+
+    Parameters
+    ----------
+    name
+        ``"duckdb"`` or ``"polars"``.
+    point, stream
+        What to do, and over what.
+    rows
+        About how many rows one query may handle; it decides how many windows one answers.
+    seconds
+        A form that took longer is not run again.
+    """
+    engine = ENGINES[name]()
+    chosen = [(form, slides_for(form, point, stream, rows)) for form in engine.forms]
+    chosen = [(form, slides) for form, slides in chosen if slides]
+    if not chosen:
+        return f"a single window means more than {rows:,} rows to any form"
+    right = _expected(point, stream, max(slides for _, slides in chosen))
+    held = _held(point, stream)
+    runs = [
+        _run(engine, form, Job(point, held, _fresh(point, stream, slides)), right, seconds)
+        for form, slides in chosen
+    ]
+    same = all(run.same_answers for run in runs)
+    best = min(runs, key=lambda run: run.spent.cpu / run.slides)
+    return Best(best.form, best.spent, best.slides, best.threads, same)
+
+
+def slides_for(form: Form, point: Point, stream: Stream, rows: int) -> int:
+    """How many windows a query may answer; 0 if even one is too much."""
+    most = min((len(stream) - point.window) // point.step, form.most_slides)
+    slides = 0
+    while 2 * slides + 1 <= most and form.rows(point, 2 * slides + 1) <= rows:
+        slides = 2 * slides + 1
+    return slides
+
+
+def _run(engine: Engine, form: Form, job: Job, right: Answers, seconds: float) -> Best:
+    engine.load(job)
+    spent = NEVER
+    for _ in range(_REPEATS):
+        result, took = timed(partial(engine.query, form.name))
+        spent = spent.least(took)
+        if took.cpu > seconds / 4:
+            break
+    found = engine.answers(result)
+    many = min(len(found[0]), len(right[0]))
+    same = len(found[0]) == job.slides * job.point.k and all(
+        np.array_equal(ours[:many], theirs[:many])
+        for ours, theirs in zip(right, found, strict=True)
+    )
+    return Best(form.name, spent, job.slides, engine.threads, same)
+
+
+def _held(point: Point, stream: Stream) -> Arrivals:
+    """The pane tops of the first window, without its last pane."""
+    return reduce(stream.arrivals(0, point.window - point.step, point.step), point.k)
+
+
+def _fresh(point: Point, stream: Stream, slides: int) -> Arrivals:
+    first = point.window - point.step
+    return stream.arrivals(first, first + slides * point.step, point.step)
+
+
+def _expected(point: Point, stream: Stream, slides: int) -> Answers:
+    """Our answers of the same windows: all of them, or as many as are compared."""
+    slides = max(1, min(slides, _COMPARED // point.k))
+    held = build("panes", point.windows, point.k)
+    stop = point.window + (slides - 1) * point.step
+    found, _, _ = sweep(held, stream.arrivals(0, stop, point.step), 0, slides - 1)
+    return found.score, found.key
