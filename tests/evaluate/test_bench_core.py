@@ -74,6 +74,14 @@ def test_memory_says_where_it_stood(report: dict[str, Any]) -> None:
     assert memory["growth_bytes"] == memory["end_bytes"] - memory["full_window_bytes"]
 
 
+def test_memory_is_measured_where_a_window_takes_many_chunks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(core, "_BATCH", 500)
+    memory = core.memory_use(20_000, seed=1)
+    assert memory["candidates"] >= memory["k"]
+
+
 def test_unknown_contender_is_refused() -> None:
     with pytest.raises(QueryError, match="'nope' is unknown"):
         core.bench_core(TINY, ["nope"])

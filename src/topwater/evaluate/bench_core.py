@@ -51,7 +51,7 @@ class Effort:
 
 
 FULL = Effort(tuple(paper_grid()), 5_000_000, 1.2, 0.5, 2.0, 5, 12_000_000, 100_000_000)
-QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.15, 0.06, 0.4, 3, 800_000, 10_000_000)
+QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.1, 0.05, 0.3, 3, 800_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +329,10 @@ def memory_use(objects: int, seed: int) -> dict[str, Any]:
     for start in range(0, objects, chunk):
         part = Stream(chunk, seed + start)
         part.items.time[:] += start
-        until = point.windows.last_complete(start + chunk + 1)
-        window = max(0, point.windows.last_complete(start + 1) + 1)
-        _, _, now = sweep(held, point.windows.group(part.items), window, until)
+        window, after = (
+            max(0, point.windows.last_complete(seen + 1) + 1) for seen in (start, start + chunk)
+        )
+        _, _, now = sweep(held, point.windows.group(part.items), window, after - 1)
         kept = max(kept, int(now.max(initial=0)))
         peaks.append(peak_memory())
     # The window is full after a tenth; one chunk more, and answers have been made as well.

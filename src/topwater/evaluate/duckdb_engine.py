@@ -30,7 +30,6 @@ class DuckDB:
     forms = (
         Form("pairs+spread", each_window),
         Form("threshold+spread", each_window),
-        Form("pairs+limits", skimmed, most_slides=31),
         Form("threshold+limits", skimmed, most_slides=31),
         Form("threshold+frames", tree),
     )
