@@ -61,13 +61,6 @@ def precision(ranks: IntArray, n: int, k: int) -> FloatArray:
     return np.asarray((shown < due).sum(axis=-1) / due)
 
 
-def true_ranks(truth: IntArray, shown: IntArray) -> IntArray:
-    """The place of each shown row in ``truth``, a ranking of the rows 0 … n − 1, best first."""
-    place = np.empty(len(truth), np.int64)
-    place[truth] = np.arange(len(truth))
-    return place[shown]
-
-
 def accuracy(remembered: FloatArray, true: FloatArray) -> float:
     """Join accuracy: the share of the joined rows that the true join has too; 1 for none.
 

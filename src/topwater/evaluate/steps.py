@@ -97,6 +97,11 @@ class Steps:
         """The least and the greatest value."""
         return float(self.values.min()), float(self.values.max())
 
+    @property
+    def complete_at(self) -> Millis:
+        """When the first snapshots of all keys are there."""
+        return int(self.times[self._starts].max())
+
     def _rows(self, keys: IntArray) -> IntArray:
         rows = np.searchsorted(self.distinct, keys)
         known = self.distinct[np.minimum(rows, len(self.distinct) - 1)] == keys

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topwater.evaluate.metrics import accuracy, ndcg, precision, true_ranks
-from topwater.evaluate.oracle import clairvoyant, true_ranking
+from topwater.evaluate.metrics import accuracy
+from topwater.evaluate.oracle import Oracle, clairvoyant
 from topwater.evaluate.replay import Replay
 from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.model import IntArray
@@ -85,11 +85,10 @@ class Record:
     estimated_ndcg: float
 
 
-def run(workload: Workload, contender: Contender) -> Iterator[Record]:
-    """One record per window."""
-    if contender.policy == CLAIRVOYANT:
-        return _bound(workload, contender)
-    return _contest(workload, contender)
+def run(workload: Workload, contender: Contender, oracle: Oracle | None = None) -> Iterator[Record]:
+    """One record per window. The oracle of the workload may be passed in, to be found only once."""
+    track = _bound if contender.policy == CLAIRVOYANT else _contest
+    return track(workload, contender, oracle or Oracle.of(workload))
 
 
 def build(workload: Workload, contender: Contender, source: Replay) -> Refresher:
@@ -105,11 +104,11 @@ def build(workload: Workload, contender: Contender, source: Replay) -> Refresher
     refresher = Refresher(
         settings, workload.score, workload.windows, contender.k, source, source.truth
     )
-    refresher.seed_replica(*workload.initial(), workload.views[0].closes)
+    refresher.seed_replica(*workload.initial(), workload.known_since)
     return refresher
 
 
-def _contest(workload: Workload, contender: Contender) -> Iterator[Record]:
+def _contest(workload: Workload, contender: Contender, oracle: Oracle) -> Iterator[Record]:
     source = Replay(workload.remote)
     refresher = build(workload, contender, source)
     for view in workload.views:
@@ -117,29 +116,31 @@ def _contest(workload: Workload, contender: Contender) -> Iterator[Record]:
         before, started = source.fetches, time.thread_time()
         ranking = refresher.refresh(view)
         seconds = time.thread_time() - started
-        fetches = source.fetches - before
+        remembered = refresher.replica.value[refresher.replica.slots(view.keys)]
         yield _record(
             workload,
             contender,
+            oracle,
             view,
             ranking.rows,
-            accuracy=_accuracy(workload, refresher, view),
+            accuracy=accuracy(remembered, oracle.values[view.index]),
             age=_age(ranking),
-            fetches=fetches,
+            fetches=source.fetches - before,
             seconds=seconds,
             estimated=(ranking.precision, ranking.ndcg),
         )
 
 
-def _bound(workload: Workload, contender: Contender) -> Iterator[Record]:
-    bounds = clairvoyant(workload, contender.budget, contender.k, contender.aim)
+def _bound(workload: Workload, contender: Contender, oracle: Oracle) -> Iterator[Record]:
+    bounds = clairvoyant(workload, oracle, contender.budget, contender.k, contender.aim)
     for view, bound in zip(workload.views, bounds, strict=True):
-        yield _record(workload, contender, view, bound.rows, fetches=len(bound.fetched))
+        yield _record(workload, contender, oracle, view, bound.rows, fetches=len(bound.fetched))
 
 
 def _record(
     workload: Workload,
     contender: Contender,
+    oracle: Oracle,
     view: WindowView,
     rows: IntArray,
     *,
@@ -149,8 +150,7 @@ def _record(
     seconds: float = np.nan,
     estimated: tuple[float, float] = (np.nan, np.nan),
 ) -> Record:
-    ranks = true_ranks(true_ranking(workload, view), rows)
-    n = len(view.keys)
+    verdict = oracle.judge(view.index, rows, contender.k)
     return Record(
         policy=contender.policy,
         aim=contender.aim,
@@ -161,8 +161,8 @@ def _record(
         n=contender.n,
         seed=workload.seed,
         window=view.index,
-        ndcg=float(ndcg(ranks, n, contender.k)),
-        precision=float(precision(ranks, n, contender.k)),
+        ndcg=verdict.ndcg,
+        precision=verdict.precision,
         accuracy=accuracy,
         age=age,
         fetches=fetches,
@@ -170,11 +170,6 @@ def _record(
         estimated_precision=estimated[0],
         estimated_ndcg=estimated[1],
     )
-
-
-def _accuracy(workload: Workload, refresher: Refresher, view: WindowView) -> float:
-    remembered = refresher.replica.value[refresher.replica.slots(view.keys)]
-    return accuracy(remembered, workload.remote.at(view.keys, view.closes))
 
 
 def _age(ranking: Ranking) -> float:

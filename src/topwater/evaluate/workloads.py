@@ -13,7 +13,7 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.evaluate.recordings import Counts, Recording
 from topwater.evaluate.steps import Steps
-from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray, Millis
 from topwater.replica import WindowView
 from topwater.scoring import Score, WeightedSum
 from topwater.windows import Windows
@@ -53,13 +53,14 @@ class Workload:
     score: Score
 
     def initial(self) -> tuple[IntArray, FloatArray]:
-        """The replica that every contender starts with: the truth at the first evaluation."""
+        """The replica that every contender starts with: each key's first snapshot."""
         keys = self.remote.distinct
-        return keys, self.remote.at(keys, self.views[0].closes)
+        return keys, self.remote.at(keys, self.windows.start)
 
-    def true_scores(self, view: WindowView) -> FloatArray:
-        """The scores that the keys of a window really have."""
-        return self.scores(view, self.remote.at(view.keys, view.closes))
+    @property
+    def known_since(self) -> Millis:
+        """When the last of these first snapshots was taken."""
+        return self.remote.complete_at
 
     def scores(self, view: WindowView, remote: FloatArray) -> FloatArray:
         """The scores of a window's keys with these remote values."""
