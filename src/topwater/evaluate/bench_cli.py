@@ -62,7 +62,8 @@ def _show(report: dict[str, Any], console: Console) -> None:
         for kind in ("missed", "impossible"):
             for point in target[kind]:
                 console.print(f"{kind}: {target['target']}: {point}", soft_wrap=True)
-    memory = report["memory"]
+    if (memory := report["memory"]) is None:
+        return
     console.print(
         f"memory: {memory['objects']:,} objects through a window of {memory['window']:,}: "
         f"{memory['full_window_bytes']:,} bytes when it was full, {memory['end_bytes']:,} at the "

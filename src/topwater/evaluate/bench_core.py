@@ -119,9 +119,7 @@ def bench_core(
             raise QueryError(f"{name!r} is unknown", field="list", fix=fix)
     with ticking(len(effort.grid) * len(chosen) + 2, quiet=quiet) as ticker:
         ticker.step("memory")
-        # A process of its own: the peak of this one would be that of the stream it holds.
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
-            memory = other.submit(memory_use, effort.memory_objects, seed).result()
+        memory = _memory_elsewhere(effort.memory_objects, seed) if effort.memory_objects else None
         ticker.step("making the stream")
         rows = list(_rows(effort, chosen, Stream(effort.objects, seed), ticker))
     return {
@@ -317,10 +315,16 @@ def _measure_engine(name: str, point: Point, stream: Stream, effort: Effort) -> 
     )
 
 
+def _memory_elsewhere(objects: int, seed: int) -> dict[str, Any]:
+    """Run it in a process of its own: the peak of this one is that of the stream it holds."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as other:
+        return other.submit(memory_use, objects, seed).result()
+
+
 def memory_use(objects: int, seed: int) -> dict[str, Any]:
     """The peak of memory while ``objects`` pass through a window of a tenth of them, in `panes`.
 
-    The stream is made as it goes. Run it in a process of its own.
+    The stream is made as it goes.
     """
     point = Point(objects // 10, objects // 10_000, 100)
     chunk = min(_BATCH, point.window)
