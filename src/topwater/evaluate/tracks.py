@@ -17,6 +17,8 @@ from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, Window
 from topwater.replica.utility import Aim
 
 CLAIRVOYANT = "clairvoyant"
+AIMED = ("worth", CLAIRVOYANT)
+"""The contenders that have a choice of aim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Record:
     """
 
     policy: str
-    aim: str
+    aim: str | None
     counts: str
     budget: int
     ch: int
@@ -153,7 +155,7 @@ def _record(
     verdict = oracle.judge(view.index, rows, contender.k)
     return Record(
         policy=contender.policy,
-        aim=contender.aim,
+        aim=contender.aim if contender.policy in AIMED else None,
         counts=workload.counts,
         budget=contender.budget,
         ch=workload.ch,
