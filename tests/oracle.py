@@ -102,7 +102,7 @@ class Oracle:
         sign = 1 if self.query.score.order == "smallest" else -1
         ranked = sorted(items, key=lambda e: (sign * e.value, -e.time, e.key))
         return tuple(
-            Row(rank, e.key, e.value, e.time)
+            Row(rank, e.key, e.value, e.time, () if self.query.take == "each" else (e.value,))
             for rank, e in enumerate(ranked[: self.query.k], start=1)
         )
 

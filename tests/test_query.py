@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from topwater.errors import QueryError
 from topwater.query import TopKQuery
+from topwater.replica import Budget
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
 from topwater.topk import lists
 from topwater.windows import Windows, counting, sliding, tumbling
@@ -120,11 +121,48 @@ class TestRoundTrips:
             "late": "use",
             "empty_windows": 0,
         }
-        assert set(changed) == {field.name for field in fields(query)}
+        assert {*changed, "refresh"} == {field.name for field in fields(query)}
         for name, value in changed.items():
             other = replace(query, **{name: value})
             assert other != query
             assert replace(other, **{name: getattr(query, name)}) == query
+
+    def test_refresh_can_be_replaced(self) -> None:
+        query = query_of(take={"n": "count"}, score="n + far", refresh="far")
+        assert query.refresh is not None
+        other = replace(query, refresh=replace(query.refresh, budget=Budget(fetches=3)))
+        assert other != query
+        assert TopKQuery.from_json(other.to_json()) == other
+        assert hash(other) == hash(TopKQuery.from_json(other.to_json()))
+
+    @pytest.mark.parametrize(
+        ("settings", "field"),
+        [
+            ({"refresh": "far"}, "take"),
+            ({"refresh": "far", "take": {"n": "count"}, "score": "n"}, "score"),
+            ({"refresh": "n", "take": {"n": "count"}, "score": "n"}, "refresh.remote"),
+            ({"refresh": {"remote": "far", "budget": -1}}, "budget.fetches"),
+            ({"refresh": {"remote": "far", "budget": 0}}, "budget"),
+            ({"refresh": {"remote": "far", "policy": "best"}}, "policy"),
+            ({"refresh": {"remote": "far", "policy": "wbm", "estimator": None}}, "estimator"),
+            ({"refresh": {"remote": "far", "estimator": "guess"}}, "estimator"),
+            ({"refresh": {"remote": "far", "spare": -1}}, "spare"),
+            ({"refresh": {"remote": "far", "aim": "both"}}, "aim"),
+            ({"refresh": {"remote": "far", "budget": {"accuracy": 0.9}}}, "budget"),
+            (
+                {"refresh": {"remote": "far", "budget": {"fetches": 1, "accuracy": 2}}},
+                "budget.accuracy",
+            ),
+            ({"refresh": {"remote": "far", "budget": {"deadline": "soon"}}}, "budget.deadline"),
+            ({"refresh": {"remote": "far", "ttl": 60}}, "refresh.ttl"),
+            ({"refresh": {"policy": "worth"}}, "refresh"),
+        ],
+    )
+    def test_what_can_not_be_refreshed(self, settings: dict[str, Any], field: str) -> None:
+        with pytest.raises(QueryError) as caught:
+            query_of(**settings)
+        assert caught.value.field == field
+        assert caught.value.fix
 
     def test_replace_validates(self) -> None:
         with pytest.raises(QueryError, match=r"^k: "):

@@ -6,8 +6,8 @@ be sent from one process to another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -27,9 +27,9 @@ from topwater.packing import (
 from topwater.protocols import Floors
 from topwater.query import TopKQuery
 from topwater.reading import Batch, Readout, only_finite, read
+from topwater.replica import Ranking, Refresher, WindowView
 from topwater.scoring import RunningRanges
 from topwater.topk import build, sweep
-from topwater.topk.ranks import best
 from topwater.topk.runs import nothing, reduce
 
 FloorsAt = Callable[[IntArray], FloatArray]
@@ -149,6 +149,31 @@ def _newest(time: IntArray) -> Millis | None:
     return int(time.max()) if len(time) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a window's answer is made of.
+
+    Attributes
+    ----------
+    items
+        The best, in order.
+    kept
+        How many candidates the window had.
+    counts
+        Keys that could not be scored.
+    values
+        What the stream contributed to each item, by name.
+    ranking
+        How fresh the remote values are, if there are any.
+    """
+
+    items: Items
+    kept: int
+    counts: Counts = field(default_factory=Counts)
+    values: Mapping[str, FloatArray] = field(default_factory=dict)
+    ranking: Ranking | None = None
+
+
 class Contents(Protocol):
     """What the open windows hold."""
 
@@ -158,8 +183,8 @@ class Contents(Protocol):
     def panes(self) -> IntArray:
         """The panes that hold anything, ascending."""
 
-    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
-        """Answer and forget the windows up to ``until``: best items, candidates, counts."""
+    def answers(self, current: int, until: int) -> list[Found]:
+        """Answer and forget the windows up to ``until``."""
 
     def skip(self, window: int) -> None:
         """Forget the windows up to ``window`` without answering."""
@@ -191,12 +216,12 @@ class ItemContents:
         """The panes that hold anything, ascending."""
         return np.unique(self._windows.pane_of(self._list.snapshot().time))
 
-    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
+    def answers(self, current: int, until: int) -> list[Found]:
         """The best of each window."""
         items, sizes, kept = sweep(self._list, nothing(), current, until)
         ends = np.cumsum(sizes)
         return [
-            (items.take(slice(end - size, end)), int(count), Counts())
+            Found(items.take(slice(end - size, end)), int(count))
             for size, end, count in zip(sizes, ends, kept, strict=True)
         ]
 
@@ -212,8 +237,11 @@ class ItemContents:
 class KeyContents:
     """One item per key, scored from its aggregates over the window."""
 
-    def __init__(self, query: TopKQuery, aggregation: Aggregation) -> None:
+    def __init__(
+        self, query: TopKQuery, aggregation: Aggregation, refresher: Refresher | None = None
+    ) -> None:
         self._query = query
+        self._refresher = refresher
         self._aggregation = aggregation
         self._parts: list[pa.Table] = []
         self._pane = np.empty(0, np.int64)
@@ -229,7 +257,7 @@ class KeyContents:
         self._merge()
         return np.unique(self._pane)
 
-    def answers(self, current: int, until: int) -> list[tuple[Items, int, Counts]]:
+    def answers(self, current: int, until: int) -> list[Found]:
         """The best of each window."""
         return [self._answer(window) for window in range(current, until + 1)]
 
@@ -244,21 +272,50 @@ class KeyContents:
         """The partial aggregates kept."""
         return self._merge()
 
-    def _answer(self, window: int) -> tuple[Items, int, Counts]:
+    def _answer(self, window: int) -> Found:
         first, last = self._query.window.panes_in(window)
         table = self._merge()
         start, end = np.searchsorted(self._pane, (first, last + 1))
-        items, counts = self._ranked(self._aggregation.values(table.slice(start, end - start)))
+        values = self._aggregation.values(table.slice(start, end - start))
+        view = WindowView(
+            index=window,
+            closes=self._query.window.window(window).closes,
+            keys=keys_from_arrow(values.column("key")),
+            values={name: column(values, name) for name in self._aggregation.aggregates},
+            last_event=column(values, "time"),
+        )
+        found = self._by_stream if self._refresher is None else self._by_both
         self.skip(window)
-        return items, table.num_rows, counts
+        return found(view, table.num_rows)
 
-    def _ranked(self, values: pa.Table) -> tuple[Items, Counts]:
-        score = self._query.score
-        scores = score.rank_scores({name: column(values, name) for name in score.columns})
-        items = Items(scores, column(values, "time"), keys_from_arrow(values.column("key")))
-        finite = np.isfinite(scores)
-        bad = int(np.count_nonzero(~finite))
-        return best(items.take(finite), self._query.k), Counts(bad_score=bad)
+    def _by_stream(self, view: WindowView, kept: int) -> Found:
+        """The best by what the stream says alone."""
+        scores = self._query.score.rank_scores(view.values)
+        finite = np.flatnonzero(np.isfinite(scores))
+        # Row numbers stand for the keys, so that what the stream contributed can be told too.
+        order = np.lexsort((view.keys[finite], -view.last_event[finite], -scores[finite]))
+        return self._found(view, finite[order][: self._query.k], scores, kept)
+
+    def _by_both(self, view: WindowView, kept: int) -> Found:
+        """The best by the stream and the replica, which is refreshed first."""
+        assert self._refresher is not None  # noqa: S101  for the type checker
+        ranking = self._refresher.refresh(view)
+        scores = np.zeros(len(view.keys))
+        scores[ranking.rows] = ranking.scores
+        return self._found(view, ranking.rows, scores, kept, ranking)
+
+    @staticmethod
+    def _found(
+        view: WindowView,
+        rows: IntArray,
+        scores: FloatArray,
+        kept: int,
+        ranking: Ranking | None = None,
+    ) -> Found:
+        bad = int(np.count_nonzero(~np.isfinite(scores)))
+        items = Items(scores[rows], view.last_event[rows], view.keys[rows])
+        values = {name: column[rows] for name, column in view.values.items()}
+        return Found(items, kept, Counts(bad_score=bad), values, ranking)
 
     def _merge(self) -> pa.Table:
         """One row per pane and key, the panes ascending."""

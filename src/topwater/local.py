@@ -6,12 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from topwater.model import Answer
 from topwater.monitor import TopKMonitor
+from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
 
 
 def run(
-    query: TopKQuery, batches: Iterable[Batch], *, monitor: TopKMonitor | None = None
+    query: TopKQuery,
+    batches: Iterable[Batch],
+    *,
+    source: Source | None = None,
+    monitor: TopKMonitor | None = None,
 ) -> Iterator[Answer]:
     """Answers as their windows close, and at the end those of all windows that hold an event.
 
@@ -21,6 +26,8 @@ def run(
         What is asked.
     batches
         Arrow tables or record batches, or mappings of arrays, in order of arrival.
+    source
+        Where remote values are fetched, if the query has a remote part.
     monitor
         Goes on with this monitor instead of a new one.
 
@@ -34,7 +41,7 @@ def run(
     10 ['b', 'a']
     20 ['c']
     """
-    monitor = TopKMonitor.build(query) if monitor is None else monitor
+    monitor = TopKMonitor.build(query, source=source) if monitor is None else monitor
     for batch in batches:
         monitor.ingest(batch)
         if (watermark := monitor.watermark) is not None:

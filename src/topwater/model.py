@@ -112,12 +112,51 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of an answer."""
+    """One line of an answer.
+
+    Attributes
+    ----------
+    rank, key, score, time
+        Its place, from 1; its key; its score; and the time of the event, or of the key's last.
+    values
+        What the stream contributed, in the order of the query's ``take``.
+    remote, age, right
+        For a query with a remote part: the remote value; how long before the window's close it
+        was fetched (None for never: an average value stands for it); and the estimated
+        probability that it is still right.
+    """
 
     rank: int
     key: Key
     score: float
     time: Millis
+    values: tuple[float, ...] = ()
+    remote: float | None = None
+    age: Millis | None = None
+    right: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How fresh an answer is, and how accurate it is estimated to be.
+
+    Attributes
+    ----------
+    fetched, failed, bad
+        Keys asked for; those the source did not answer; and those it answered without a usable
+        number, whose old value was kept.
+    precision, ndcg
+        Estimated precision@k and nDCG@k.
+    missed
+        Whether the estimated precision is below the accuracy asked for.
+    """
+
+    fetched: int
+    failed: int
+    bad: int
+    precision: float
+    ndcg: float
+    missed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +175,8 @@ class Answer:
         How many items are remembered after this answer.
     counts
         Events used and dropped since the answer before.
+    freshness
+        For a query with a remote part: what was refreshed, and how right the answer may be.
     """
 
     window: Window
@@ -143,6 +184,7 @@ class Answer:
     exact: bool = True
     candidates: int = 0
     counts: Counts = field(default_factory=Counts)
+    freshness: Freshness | None = None
 
     @property
     def keys(self) -> list[Key]:

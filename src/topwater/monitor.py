@@ -3,25 +3,27 @@
 ::
 
     ingest ──► read ──► reduce per pane ──► candidates
-    close_until ──► for each window: answer, expire
+    close_until ──► for each window: elect, fetch, rescore, answer, expire
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from operator import index
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from topwater.contents import Contents, ItemContents, KeyContents, Portion, portion
-from topwater.errors import BatchError, StateError, TopwaterError
-from topwater.model import Answer, Counts, Items, Millis, Row
+from topwater.contents import Contents, Found, ItemContents, KeyContents, Portion, portion
+from topwater.errors import BatchError, QueryError, StateError, TopwaterError
+from topwater.model import Answer, Counts, Freshness, Items, Millis, Row
 from topwater.packing import pack, unpack
+from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
+from topwater.replica import Ranking, Refresher
 from topwater.scoring import RunningRanges
 from topwater.topk.runs import no_hint
 
@@ -47,8 +49,15 @@ class TopKMonitor:
     [(4, ['a']), (6, ['b'])]
     """
 
-    def __init__(self, query: TopKQuery) -> None:
+    def __init__(
+        self,
+        query: TopKQuery,
+        source: Source | None = None,
+        on_miss: Callable[[Answer], None] | None = None,
+    ) -> None:
         self.query = query
+        self._on_miss = on_miss
+        self._refresher = _refresher(query, source)
         self._current: int | None = None
         self._first_pane: int | None = None
         self._newest: Millis | None = None
@@ -58,18 +67,36 @@ class TopKMonitor:
         self._counts = Counts()
         self._ranges = RunningRanges()
         self._hint = no_hint()
-        self._contents = _contents(query, first=0)
+        self._contents = _contents(query, 0, self._refresher)
 
     @classmethod
-    def build(cls, query: TopKQuery, state: bytes | None = None) -> TopKMonitor:
+    def build(
+        cls,
+        query: TopKQuery,
+        state: bytes | None = None,
+        *,
+        source: Source | None = None,
+        on_miss: Callable[[Answer], None] | None = None,
+    ) -> TopKMonitor:
         """A new monitor, or the one that wrote ``state`` with :meth:`snapshot`.
+
+        Parameters
+        ----------
+        query
+            What is asked.
+        state
+            A snapshot to go on from.
+        source
+            Where remote values are fetched, if the query has a remote part.
+        on_miss
+            Called with every answer whose estimated precision misses the accuracy asked for.
 
         Raises
         ------
         StateError
             If the state is damaged, of another version, or of another query.
         """
-        monitor = cls(query)
+        monitor = cls(query, source, on_miss)
         if state is not None:
             monitor._restore(state)
         return monitor
@@ -167,7 +194,11 @@ class TopKMonitor:
             "counts": asdict(self._counts),
             "ranges": self._ranges.to_dict(),
         }
-        return pack(self._contents.snapshot(), meta)
+        contents = self._contents.snapshot()
+        if self._refresher is None:
+            return pack(contents, meta)
+        parts = [pack(contents, {}), pack(*self._refresher.snapshot())]
+        return pack(pa.table({"part": pa.array(parts, pa.binary())}), meta)
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
@@ -184,7 +215,11 @@ class TopKMonitor:
         self._keys = meta["keys"]
         self._counts = Counts(**meta["counts"])
         self._ranges = RunningRanges.from_dict(meta["ranges"])
-        self._contents = _contents(self.query, first=self._current or 0)
+        if self._refresher is not None:
+            contents, replica = (part.as_py() for part in table.column("part"))
+            self._refresher.restore(*unpack(replica))
+            table, _ = unpack(contents)
+        self._contents = _contents(self.query, self._current or 0, self._refresher)
         self._contents.add(table, oldest=0)
 
     def _wrote(self, meta: dict[str, Any]) -> bool:
@@ -249,16 +284,13 @@ class TopKMonitor:
     def _answer(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
         found = self._contents.answers(current, last)
-        return [
-            self._made(window, items, kept, counts)
-            for window, (items, kept, counts) in enumerate(found, current)
-        ]
+        return [self._made(window, each) for window, each in enumerate(found, current)]
 
     def _answer_empty(self, current: int, last: int) -> list[Answer]:
         """Answer empty windows, until there were too many of them in a row."""
         shown = min(last - current + 1, max(0, self.query.empty_windows - self._empty))
         answers = [
-            self._made(window, Items.empty(), 0, Counts())
+            self._made(window, Found(Items.empty(), 0))
             for window in range(current, current + shown)
         ]
         skipped = last + 1 - current - shown
@@ -267,19 +299,75 @@ class TopKMonitor:
         self._contents.skip(last)
         return answers
 
-    def _made(self, window: int, items: Items, kept: int, counts: Counts) -> Answer:
-        scores = -items.score if self.query.score.order == "smallest" else items.score
-        columns = (items.key.tolist(), scores.tolist(), items.time.tolist())
-        rows = tuple(Row(rank, *cells) for rank, cells in enumerate(zip(*columns, strict=True), 1))
-        counts += self._counts
+    def _made(self, window: int, found: Found) -> Answer:
+        counts = self._counts + found.counts
         self._counts = Counts()
-        return Answer(
-            self.query.window.window(window), rows, exact=True, candidates=kept, counts=counts
+        answer = Answer(
+            self.query.window.window(window),
+            _rows(self.query, found),
+            exact=found.ranking is None or found.ranking.exact,
+            candidates=found.kept,
+            counts=counts,
+            freshness=_freshness(found.ranking),
         )
+        if self._on_miss is not None and answer.freshness and answer.freshness.missed:
+            self._on_miss(answer)
+        return answer
 
 
-def _contents(query: TopKQuery, first: int) -> Contents:
+def _rows(query: TopKQuery, found: Found) -> tuple[Row, ...]:
+    items, ranking = found.items, found.ranking
+    scores = -items.score if query.score.order == "smallest" else items.score
+    values = np.array(list(found.values.values())).T.tolist() or [()] * len(items)
+    rows = [
+        Row(rank, *cells)
+        for rank, cells in enumerate(
+            zip(
+                items.key.tolist(),
+                scores.tolist(),
+                items.time.tolist(),
+                map(tuple, values),
+                strict=True,
+            ),
+            1,
+        )
+    ]
+    if ranking is None:
+        return tuple(rows)
+    fresh = zip(ranking.remote.tolist(), ranking.age.tolist(), ranking.right.tolist(), strict=True)
+    return tuple(
+        replace(row, remote=remote, age=None if age < 0 else age, right=right)
+        for row, (remote, age, right) in zip(rows, fresh, strict=True)
+    )
+
+
+def _freshness(ranking: Ranking | None) -> Freshness | None:
+    if ranking is None:
+        return None
+    return Freshness(
+        fetched=len(ranking.fetched),
+        failed=ranking.failed,
+        bad=ranking.bad,
+        precision=ranking.precision,
+        ndcg=ranking.ndcg,
+        missed=ranking.missed,
+    )
+
+
+def _refresher(query: TopKQuery, source: Source | None) -> Refresher | None:
+    if (query.refresh is None) != (source is None):
+        raise QueryError(
+            "a remote value needs a source, and a source is for a remote value",
+            field="source",
+            fix="pass the source to build() or run(), and name the remote value in refresh",
+        )
+    if query.refresh is None or source is None:
+        return None
+    return Refresher(query.refresh, query.score, query.window, query.k, source)
+
+
+def _contents(query: TopKQuery, first: int, refresher: Refresher | None) -> Contents:
     aggregation = query.aggregation
     if aggregation is None:
         return ItemContents(query, first)
-    return KeyContents(query, aggregation)
+    return KeyContents(query, aggregation, refresher)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -13,6 +13,7 @@ import numpy as np
 from topwater.aggregates import RESERVED, Aggregate, Aggregation
 from topwater.errors import QueryError
 from topwater.model import Millis
+from topwater.replica import RefreshSettings
 from topwater.scoring import Constants, Score, score_from
 from topwater.topk import lists
 from topwater.windows import FARTHEST, Windows, millis
@@ -48,6 +49,9 @@ class TopKQuery:
     late
         What to do with an event one of whose windows was answered already: ``"drop"`` it, or
         ``"use"`` it for its windows that are still open. It is counted in both cases.
+    refresh
+        The remote part of the score, and how its values are kept fresh: settings, or just the
+        name that the score uses for the remote value. Needs aggregates in ``take``.
     empty_windows
         How many windows without any item are answered in a row. After that they are only
         counted, so that one wrong date does not cause a million empty answers.
@@ -70,6 +74,7 @@ class TopKQuery:
     list: str = "panes"
     lateness: Millis = 0
     late: LateRule = "drop"
+    refresh: RefreshSettings | None = None
     empty_windows: int = 1_000
 
     def __init__(
@@ -84,6 +89,7 @@ class TopKQuery:
         list: str = "panes",  # noqa: A002
         lateness: int | str | timedelta = 0,
         late: LateRule = "drop",
+        refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
         empty_windows: int = 1_000,
     ) -> None:
         settle = object.__setattr__
@@ -96,6 +102,7 @@ class TopKQuery:
         settle(self, "list", list)
         settle(self, "lateness", millis(lateness, field="lateness"))
         settle(self, "late", late)
+        settle(self, "refresh", None if refresh is None else RefreshSettings.of(refresh))
         settle(
             self,
             "empty_windows",
@@ -123,6 +130,7 @@ class TopKQuery:
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
         plain["window"] = asdict(self.window)
         plain["score"] = self.score.to_dict()
+        plain["refresh"] = None if self.refresh is None else self.refresh.to_dict()
         plain["take"] = self.take if isinstance(self.take, str) else dict(self.take)
         return plain
 
@@ -211,16 +219,11 @@ class TopKQuery:
                 fix="use a numeric column of the stream, or a name of take",
             )
         if aggregation is None:
+            self._check_no_remote()
             return
         if not aggregation.aggregates:
             raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
-        for name in self.score.columns:
-            if name not in aggregation.aggregates:
-                raise QueryError(
-                    f"{name!r} is not among what the stream contributes",
-                    field="score",
-                    fix=f"use: {', '.join(aggregation.aggregates)}; or add it to take",
-                )
+        self._check_score_names([*aggregation.aggregates])
         if self.list not in ("panes", "recompute"):
             raise QueryError(
                 f"{self.list!r} ranks single events; an aggregate falls as the window slides",
@@ -233,6 +236,37 @@ class TopKQuery:
                 field="score.ranges",
                 fix="declare the range as (low, high)",
             )
+
+    def _check_no_remote(self) -> None:
+        if self.refresh is not None:
+            raise QueryError(
+                "remote values belong to keys, and each event is an item of its own here",
+                field="take",
+                fix='say what a key contributes, as {"amount": "last(amount)"}',
+            )
+
+    def _check_score_names(self, names: Sequence[str]) -> None:
+        if self.refresh is not None:
+            if self.refresh.remote in names:
+                raise QueryError(
+                    f"{self.refresh.remote!r} names both a remote and a stream value",
+                    field="refresh.remote",
+                    fix="give one of them another name",
+                )
+            if self.refresh.remote not in self.score.columns:
+                raise QueryError(
+                    f"the remote value {self.refresh.remote!r} is not used",
+                    field="score",
+                    fix="use it in the score, or leave refresh out",
+                )
+            names = [*names, self.refresh.remote]
+        for name in self.score.columns:
+            if name not in names:
+                raise QueryError(
+                    f"{name!r} is not among what the stream contributes",
+                    field="score",
+                    fix=f"use: {', '.join(names)}; or add it to take",
+                )
 
 
 def _window(given: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
 from topwater.errors import QueryError
@@ -62,6 +63,10 @@ class RefreshSettings:
             )
         if self.estimator is not None:
             estimators[self.estimator]
+        if type(self.remote) is not str or not self.remote:
+            raise QueryError(
+                f"{self.remote!r} is no name", field="refresh.remote", fix="name the remote value"
+            )
         self._check_choices()
         if entry.refreshes and self.budget.fetches == 0:
             raise QueryError(
@@ -87,6 +92,26 @@ class RefreshSettings:
                     field=name,
                     fix="leave it out for the default",
                 )
+
+    @staticmethod
+    def of(spec: str | Mapping[str, Any] | RefreshSettings) -> RefreshSettings:
+        """Settings from the remote value's name, or from named settings."""
+        if isinstance(spec, RefreshSettings):
+            return spec
+        if isinstance(spec, str):
+            return RefreshSettings(spec)
+        known = [each.name for each in fields(RefreshSettings)]
+        if not isinstance(spec, Mapping) or "remote" not in spec:
+            raise QueryError(
+                "names no remote value",
+                field="refresh",
+                fix='write refresh={"remote": "followers"}',
+            )
+        if unknown := sorted(set(spec) - set(known)):
+            raise QueryError(
+                "no such setting", field=f"refresh.{unknown[0]}", fix=f"use: {', '.join(known)}"
+            )
+        return RefreshSettings(**spec)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

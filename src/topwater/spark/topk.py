@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     )
 
 _COUNTS = [field.name for field in fields(Counts)]
+_CELLS = ("rank", "key", "score", "time", "values")
 _ROWS_AT_ONCE = 262_144
 
 
@@ -48,7 +49,7 @@ def topk(events: DataFrame, query: TopKQuery) -> DataFrame:
     """The k best items of each window, as a stream of rows.
 
     Each window gives one row per item, best first, when the watermark passes its end; a window
-    without items gives one row whose rank, key, score and time are null. Late and unusable
+    without items gives one row whose rank, key, score, time and values are null. Late and unusable
     events are counted in the next window's rows, never dropped silently.
 
     Parameters
@@ -63,8 +64,9 @@ def topk(events: DataFrame, query: TopKQuery) -> DataFrame:
     -------
     DataFrame
         ``window_start``, ``window_end`` (timestamps; the start is not part of the window, the
-        end is), ``rank``, ``key``, ``score``, ``time``, ``exact``, ``candidates``, and the
-        counts of :class:`~topwater.model.Counts`. Write it with output mode ``append``.
+        end is), ``rank``, ``key``, ``score``, ``time``, ``values`` (what the stream contributed,
+        in the order of ``take``), ``exact``, ``candidates``, and the counts of
+        :class:`~topwater.model.Counts`. Write it with output mode ``append``.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def topk(events: DataFrame, query: TopKQuery) -> DataFrame:
         F.timestamp_millis("closes").alias("window_end"),
         *("rank", "key", "score"),
         F.timestamp_millis("time").alias("time"),
-        *("exact", "candidates", *_COUNTS),
+        *("values", "exact", "candidates", *_COUNTS),
     )
 
 
@@ -123,7 +125,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
     return Answer(
         window=Window(index, first["window_start"], first["window_end"]),
         rows=tuple(
-            AnswerRow(row["rank"], row["key"], row["score"], row["time"])
+            AnswerRow(row["rank"], row["key"], row["score"], row["time"], tuple(row["values"]))
             for row in rows
             if row["rank"] is not None
         ),
@@ -221,6 +223,7 @@ def _row_schema(key_type: str) -> str:
     counts = ", ".join(f"{name} bigint" for name in _COUNTS)
     return (
         f"opens bigint, closes bigint, rank int, key {key_type}, score double, time bigint, "
+        "values array<double>, "
         f"exact boolean, candidates bigint, {counts}"
     )
 
@@ -234,9 +237,10 @@ def _rows(answer: Answer) -> Iterator[Row]:
         **asdict(answer.counts),
     }
     for row in answer.rows:
-        yield Row(**shared, **asdict(row))
+        cells = (row.rank, row.key, row.score, row.time, list(row.values))
+        yield Row(**shared, **dict(zip(_CELLS, cells, strict=True)))
     if not answer.rows:
-        yield Row(**shared, **dict.fromkeys(("rank", "key", "score", "time")))
+        yield Row(**shared, **dict.fromkeys(_CELLS))
 
 
 def _columns(events: DataFrame, query: TopKQuery) -> list[Column]:
@@ -252,6 +256,12 @@ def _columns(events: DataFrame, query: TopKQuery) -> list[Column]:
 
 
 def _check_query(query: TopKQuery) -> None:
+    if query.refresh is not None:
+        raise QueryError(
+            "queries with a remote part do not run on Spark yet",
+            field="refresh",
+            fix="run the query with topwater.local, or leave the remote part out",
+        )
     if query.window.by != "time":
         raise QueryError(
             "count windows depend on the order of events, which Spark does not keep",
