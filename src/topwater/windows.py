@@ -213,8 +213,12 @@ class Windows:
     def leaves_gap(self, panes: IntArray) -> BoolArray:
         """For each two neighbours of ascending panes: is there a window between, with neither?"""
         last = panes[:-1] // self.panes_per_step
-        first = -((self.panes_per_window - 1 - panes[1:]) // self.panes_per_step)
-        return first > last + 1
+        return self.first_windows(panes[1:]) > last + 1
+
+    def first_windows(self, panes: IntArray) -> IntArray:
+        """The first window that each pane is in."""
+        first = -((self.panes_per_window - 1 - panes) // self.panes_per_step)
+        return np.maximum(0, first)
 
     def last_complete(self, watermark: Millis) -> int:
         """The newest window that closes before ``watermark``; negative if none does.

@@ -21,7 +21,7 @@ _SHORT = 4_096
 _SHARE = 8
 
 Level: TypeAlias = tuple[FloatArray, IntArray, IntArray, IntArray]
-"""Ranked items: score, pane, how often beaten, row."""
+"""Ranked items: score, last window, how often beaten, row."""
 
 
 @_compiled
@@ -222,50 +222,54 @@ def best_rows(
 
 @_compiled
 def _fold(
-    old: Level, n: int, new: Level, start: int, stop: int, out: Level, low: int, k: int
+    old: Level, n: int, new: Level, start: int, stop: int, out: Level, window: int, k: int
 ) -> int:
-    """Merge ``new[start:stop]``, of younger panes, with ``old[:n]`` into ``out``.
+    """Merge ``new[start:stop]`` with ``old[:n]``, none of which outlives it, into ``out``.
 
-    Old items are beaten by the new ones above them; those beaten k times, and the expired, go.
+    Old items are beaten by the new ones above them, and new ones by the old ones above that
+    leave no earlier. Those beaten k times, and those that left before ``window``, go.
     """
-    s, p, b, r = old
-    s2, p2, b2, r2 = new
-    s3, p3, b3, r3 = out
-    i, j, written = 0, start, 0
+    s, e, b, r = old
+    s2, e2, b2, r2 = new
+    s3, e3, b3, r3 = out
+    newest = -1
+    for i in range(n):
+        newest = max(newest, e[i])
+    i, j, written, lasting = 0, start, 0, 0
     while i < n or j < stop:
         # At equal scores the new one goes first: it is younger.
         if j < stop and (i >= n or s2[j] >= s[i]):
-            if p2[j] >= low:
-                s3[written], p3[written], b3[written], r3[written] = s2[j], p2[j], b2[j], r2[j]
+            beaten = b2[j] + (lasting if e2[j] == newest else 0)
+            if beaten < k and e2[j] >= window:
+                s3[written], e3[written], b3[written], r3[written] = s2[j], e2[j], beaten, r2[j]
                 written += 1
             j += 1
             continue
         beaten = b[i] + (j - start)
-        if j - start >= k:
-            i = n
-        elif beaten < k and p[i] >= low:
-            s3[written], p3[written], b3[written], r3[written] = s[i], p[i], beaten, r[i]
+        if beaten < k and e[i] >= window:
+            s3[written], e3[written], b3[written], r3[written] = s[i], e[i], beaten, r[i]
             written += 1
+        lasting += e[i] == newest
         i += 1
     return written
 
 
 @_compiled
 def _answer(
-    old: Level, n: int, new: Level, m: int, low: int, k: int, answers: IntArray, at: int
+    old: Level, n: int, new: Level, m: int, window: int, k: int, answers: IntArray, at: int
 ) -> int:
     """The best k of two levels, without the expired, written to ``answers`` from ``at`` on."""
     i, j, end = 0, 0, at + k
     while at < end and (i < n or j < m):
         if j < m and (i >= n or new[0][j] >= old[0][i]):
-            answers[at] = new[3][j]
-            at += 1
+            level, row = new, j
             j += 1
         else:
-            if old[1][i] >= low:
-                answers[at] = old[3][i]
-                at += 1
+            level, row = old, i
             i += 1
+        if level[1][row] >= window:
+            answers[at] = level[3][row]
+            at += 1
     return at
 
 
@@ -282,21 +286,21 @@ def _level(size: int) -> Level:
 @_compiled
 def roll(
     score: FloatArray,
-    pane: IntArray,
+    leaves: IntArray,
     beaten: IntArray,
     bounds: IntArray,
+    enters: IntArray,
     first: int,
     last: int,
-    panes_per_step: int,
-    panes_per_window: int,
     k: int,
 ) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
     """Fold runs into the candidates, window by window, and answer each window.
 
     The columns hold the candidates, ``[:bounds[0]]``, and then the runs, each between two
-    bounds. Candidates are best first, and so is every run; ``beaten`` counts the items of the
-    same or a later pane that rank higher, in a run those of the run. Every run is of a later
-    pane than all before it. Items are referred to by their row.
+    bounds. Candidates are best first, and so is every run; ``leaves`` is the last window of an
+    item, ``enters`` the first window of a run, and ``beaten`` counts the items that rank higher
+    and leave no earlier, in a run those of the run. Runs are in order of their panes. Items are
+    referred to by their row.
 
     A long list of candidates is not rewritten for every pane: new ones are collected in a level
     of their own until they are worth the merge. This makes the cost per item independent of the
@@ -309,26 +313,24 @@ def roll(
         candidates after the last window has expired, and how often each is beaten.
     """
     span = last - first + 1
-    runs: Level = (score, pane, beaten, np.arange(len(score)))
+    runs: Level = (score, leaves, beaten, np.arange(len(score)))
     old, new, spare = _level(len(score)), _level(len(score)), _level(len(score))
     n, m, run, written = bounds[0], 0, 0, 0
-    old[0][:n], old[1][:n], old[2][:n], old[3][:n] = score[:n], pane[:n], beaten[:n], runs[3][:n]
+    old[0][:n], old[1][:n], old[2][:n], old[3][:n] = score[:n], leaves[:n], beaten[:n], runs[3][:n]
     answers = np.empty(min(k, len(score)) * span, np.int64)
     sizes = np.empty(span, np.int64)
     kept = np.empty(span, np.int64)
     for w in range(first, last + 1):
-        low = w * panes_per_step
-        while run < len(bounds) - 1 and pane[bounds[run]] < low + panes_per_window:
-            m = _fold(new, m, runs, bounds[run], bounds[run + 1], spare, low, k)
+        while run < len(bounds) - 1 and enters[run] <= w:
+            m = _fold(new, m, runs, bounds[run], bounds[run + 1], spare, w, k)
             new, spare = spare, new
             run += 1
         if n <= _SHORT or _SHARE * m >= n:
-            n = _fold(old, n, new, 0, m, spare, low, k)
+            n = _fold(old, n, new, 0, m, spare, w, k)
             old, spare = spare, old
             m = 0
-        end = _answer(old, n, new, m, low, k, answers, written)
+        end = _answer(old, n, new, m, w, k, answers, written)
         sizes[w - first], kept[w - first] = end - written, n + m
         written = end
-    low = (last + 1) * panes_per_step
-    n = _fold(old, n, new, 0, m, spare, low, k)
+    n = _fold(old, n, new, 0, m, spare, last + 1, k)
     return answers[:written], sizes, kept, spare[3][:n].copy(), spare[2][:n].copy()

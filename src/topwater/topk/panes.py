@@ -1,7 +1,8 @@
 """The production list: whole batches in, each pane reduced to its best, dominance per pane.
 
-What is kept are *candidates*, the items that fewer than k items of the same or a later pane
-beat, and the runs (:mod:`topwater.topk.runs`) of panes that no closed window has reached yet.
+What is kept are *candidates*, the items that are beaten by fewer than k items which leave with
+them or later, and the runs (:mod:`topwater.topk.runs`) of panes that no closed window has
+reached yet.
 The candidates are exactly the minimal set that MinTopk keeps [1]_: the union of the predicted
 answers of all open windows. In a stream of random order there are about k·H of them, H being
 the harmonic number of the panes per window.
@@ -27,14 +28,14 @@ from topwater.windows import Windows
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Best first; ``beaten`` counts the items of the same or a later pane that rank higher."""
+    """Best first, each with its last window and how often it is beaten by what lasts as long."""
 
     items: Items
-    pane: IntArray
+    leaves: IntArray
     beaten: IntArray
 
     def take(self, rows: IntArray | np.ndarray[tuple[int], np.dtype[np.bool_]]) -> _Candidates:
-        return _Candidates(self.items.take(rows), self.pane[rows], self.beaten[rows])
+        return _Candidates(self.items.take(rows), self.leaves[rows], self.beaten[rows])
 
 
 _NONE = _Candidates(Items.empty(), np.empty(0, np.int64), np.empty(0, np.int64))
@@ -91,8 +92,8 @@ class Panes:
     def top(self, window: int) -> Items:
         """The best k of a window, best first."""
         first, last = self.windows.panes_in(window)
-        items = Items.concat([self._kept.items, self._runs.items])
-        pane = np.concatenate([self._kept.pane, pane_column(self._runs)])
+        items = self.snapshot()
+        pane = self.windows.pane_of(items.time)
         return items.take((pane >= first) & (pane <= last)).ranked().take(slice(self.k))
 
     def expire(self, window: int) -> None:
@@ -102,7 +103,7 @@ class Panes:
         self._settle(window)
         self._current = window + 1
         first, _ = self.windows.panes_in(self._current)
-        self._kept = self._kept.take(self._kept.pane >= first)
+        self._kept = self._kept.take(self._kept.leaves >= self._current)
         self._runs = split(self._runs, first - 1)[1]
 
     def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
@@ -111,19 +112,18 @@ class Panes:
         _, last = self.windows.panes_in(until)
         due, self._runs = split(self._runs, last)
         pool = Items.concat([self._kept.items, due.items])
-        pane = np.concatenate([self._kept.pane, pane_column(due)])
+        leaves = np.concatenate([self._kept.leaves, self._leaves(pane_column(due))])
         answers, sizes, kept, left, beaten = roll(
             pool.score,
-            pane,
+            leaves,
             np.concatenate([self._kept.beaten, rank_column(due)]),
-            due.bounds + len(self._kept.pane),
+            due.bounds + len(self._kept.leaves),
+            self.windows.first_windows(due.panes),
             self._current,
             until,
-            self.windows.panes_per_step,
-            self.windows.panes_per_window,
             self.k,
         )
-        self._kept = _Candidates(pool.take(left), pane[left], beaten)
+        self._kept = _Candidates(pool.take(left), leaves[left], beaten)
         self._current = until + 1
         self._folded = max(self._folded, last)
         return pool.take(answers), sizes, kept
@@ -143,18 +143,21 @@ class Panes:
 
     def check(self) -> None:
         """Candidates are ranked, in an open window, and beaten exactly as often as counted."""
-        items, pane, beaten = self._kept.items, self._kept.pane, self._kept.beaten
-        first, _ = self.windows.panes_in(self._current)
+        items, leaves, beaten = self._kept.items, self._kept.leaves, self._kept.beaten
         order = np.lexsort((items.key, -items.time, -items.score))
-        better = np.triu(np.ones((len(pane), len(pane)), bool), 1)
-        dominators = (better & (pane[:, None] >= pane[None, :])).sum(axis=0)
-        runs = self._runs.panes
+        better = np.triu(np.ones((len(leaves), len(leaves)), bool), 1)
+        dominators = (better & (leaves[:, None] >= leaves[None, :])).sum(axis=0)
+        pane, runs = self.windows.pane_of(items.time), self._runs.panes
         require(np.array_equal(items.key[order], items.key), "candidates are not best first")
-        require(np.array_equal(self.windows.pane_of(items.time), pane), "a pane is wrong")
-        require(np.all(pane >= first), "an expired item is kept")
+        require(np.array_equal(self._leaves(pane), leaves), "a last window is wrong")
+        require(np.all(leaves >= self._current), "an expired item is kept")
         require(np.array_equal(dominators, beaten), "a dominance count is wrong")
         require(np.all(beaten < self.k), "an item that can't win is kept")
         require(len(runs) == 0 or runs[0] > self._folded, "a run was not folded")
+
+    def _leaves(self, panes: IntArray) -> IntArray:
+        """The last window of each pane."""
+        return panes // self.windows.panes_per_step
 
     def _settle(self, window: int) -> None:
         """Fold the runs of all panes that ``window`` reaches."""
@@ -167,15 +170,15 @@ class Panes:
 
     def _fold(self, run: Items, pane: int) -> None:
         """Merge one run into the candidates: in NumPy, and for panes older than others too."""
-        old = self._kept
+        old, last = self._kept, pane // self.windows.panes_per_step
         items = Items.concat([old.items, run])
-        panes = np.concatenate([old.pane, np.full(len(run), pane)])
+        leaves = np.concatenate([old.leaves, np.full(len(run), last)])
         beaten = np.concatenate([old.beaten, np.zeros(len(run), np.int64)])
-        new = np.arange(len(items)) >= len(old.pane)
+        new = np.arange(len(items)) >= len(old.leaves)
         order = np.lexsort((items.key, -items.time, -items.score))
-        panes, new = panes[order], new[order]
+        leaves, new = leaves[order], new[order]
         above: IntArray = np.cumsum(new) - new
-        beaten = beaten[order] + np.where(panes <= pane, above, 0)
-        beaten[new] += np.cumsum(~new & (panes >= pane))[new]
-        merged = _Candidates(items.take(order), panes, beaten)
+        beaten = beaten[order] + np.where(leaves <= last, above, 0)
+        beaten[new] += np.cumsum(~new & (leaves >= last))[new]
+        merged = _Candidates(items.take(order), leaves, beaten)
         self._kept = merged.take(beaten < self.k)
