@@ -11,6 +11,7 @@ from rich.console import Console
 
 from topwater.errors import TopwaterError
 from topwater.evaluate.bench_cli import app as bench
+from topwater.evaluate.experiment_cli import app as experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 
 app.add_typer(bench, name="bench")
+app.add_typer(experiment, name="experiment")
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 

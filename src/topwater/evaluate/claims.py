@@ -1,0 +1,211 @@
+"""What the papers claim, each held against the figures measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from topwater.evaluate.acquatop import (
+    AIMS,
+    DEFAULT,
+    OURS,
+    Cell,
+    Metric,
+    Results,
+    Sweep,
+    shortfalls,
+)
+from topwater.evaluate.tracks import CLAIRVOYANT
+
+_COMPARABLE = 0.01
+"""Within one percent, two policies count as equally good."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A statement, whether it holds here, and the figures that say so."""
+
+    text: str
+    holds: bool
+    evidence: str
+
+
+def judged(results: Results, sweeps: Sequence[Sweep]) -> Iterator[Claim]:
+    """All claims that the cells at hand can decide."""
+    for experiment, check in _CHECKS:
+        lines = [sweep for sweep in sweeps if sweep.experiment == experiment]
+        if lines:
+            yield from check(results, lines)
+    yield from _ours(results)
+
+
+def _budget(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
+    enough = [cell for cell in lines[0].cells if 3 <= cell.budget <= 15]
+    yield _best(
+        "Hp.1: TSM gives the most relevant answers once B ≥ 3", results, enough, "ndcg", "at-tsm"
+    )
+    yield _best(
+        "Hp.1: BSM gives the most accurate answers for B ≤ 20",
+        results,
+        [cell for cell in lines[0].cells if cell.budget <= 20],
+        "precision",
+        "at-bsm",
+    )
+    wide = [cell for cell in lines[0].cells if cell.budget >= 2 * cell.k]
+    same = [
+        abs(results.score(c, "at-tsm", m) - results.score(c, "at-bsm", m))
+        for c in wide
+        for m in AIMS
+    ]
+    yield Claim(
+        "For B ≥ 2K, TSM and BSM elect the same keys",
+        max(same, default=0.0) < 1e-9,
+        f"largest difference {max(same, default=0.0):.2g}",
+    )
+
+
+def _changes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
+    cells = lines[0].cells
+    yield _best(
+        "Hp.2: TSM gives the most relevant answers at every CH", results, cells, "ndcg", "at-tsm"
+    )
+    yield _best(
+        "Hp.2: BSM gives the most accurate answers at every CH",
+        results,
+        cells,
+        "precision",
+        "at-bsm",
+    )
+    scores = [results.score(cell, "at-tsm", "ndcg") for cell in cells]
+    yield Claim(
+        "TSM's relevance hardly depends on CH",
+        max(scores) - min(scores) < 3.0,
+        f"nDCG from {min(scores):.1f} to {max(scores):.1f}",
+    )
+
+
+def _sizes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
+    cells = [cell for line in lines for cell in line.cells]
+    small = [cell for cell in cells if cell.k < 7]
+    large = [cell for cell in cells if cell.k > 7]
+    yield _best(
+        "Hp.3: TSM or BSM give the most relevant answers at every K",
+        results,
+        cells,
+        "ndcg",
+        "at-tsm",
+        "at-bsm",
+    )
+    yield _best(
+        "Hp.3: BSM gives the most accurate answers for K < 7", results, small, "precision", "at-bsm"
+    )
+    yield _best(
+        "Hp.3: LRU gives the most accurate answers for K > 7",
+        results,
+        large,
+        "precision",
+        "at-lru",
+        "wsj-lru",
+    )
+
+
+def _spares(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
+    some = [cell for line in lines for cell in line.cells if cell.n > 0]
+    yield _best(
+        "Hp.4: TSM gives the most relevant answers for N > 0", results, some, "ndcg", "at-tsm"
+    )
+    yield _best(
+        "Hp.4: BSM gives the most accurate answers for N > 0", results, some, "precision", "at-bsm"
+    )
+    for line in lines:
+        none, default, most = line.cells[0], line.cells[1], line.cells[-1]
+        gained = {
+            p: results.score(most, p, "precision") - results.score(default, p, "precision")
+            for p in ("at-tsm", "at-bsm", "at-asm")
+        }
+        lost = results.score(default, "at-asm", "precision") - results.score(
+            none, "at-asm", "precision"
+        )
+        yield Claim(
+            f"Without spare candidates answers are worse (B {line.budget})",
+            lost > 0,
+            f"refreshing all candidates loses {lost:.1f} of precision at N = 0",
+        )
+        yield Claim(
+            f"Beyond N = 10 only refreshing all gains (B {line.budget})",
+            gained["at-asm"] >= max(gained["at-tsm"], gained["at-bsm"]),
+            ", ".join(f"{p} {gain:+.1f}" for p, gain in gained.items()),
+        )
+
+
+def _ours(results: Results) -> Iterator[Claim]:
+    short = list(shortfalls(results))
+    worst = max((by for _, _, by in short), default=0.0)
+    yield Claim(
+        "worth is never below the best published policy by more than 0.5",
+        not short,
+        f"{len(short)} of {2 * len(results.cells)} points below, by {worst:.1f} at most",
+    )
+    for metric in AIMS:
+        closure = results.mean_closure(metric)
+        if closure is not None:
+            yield Claim(
+                f"worth closes part of the gap to clairvoyance ({metric})",
+                closure > 0,
+                f"{closure:.0%} on average over the cells that have a gap",
+            )
+    beaten = [
+        cell
+        for cell in results.cells
+        for metric in AIMS
+        if results.score(cell, CLAIRVOYANT, metric) + 0.5 < results.score(cell, OURS, metric)
+    ]
+    yield Claim(
+        "Nothing within the budget beats the bound", not beaten, f"{len(beaten)} cells above it"
+    )
+
+
+def _best(
+    text: str, results: Results, cells: Sequence[Cell], metric: Metric, *policies: str
+) -> Claim:
+    """Whether one of ``policies`` is as good as the best published one, in every cell."""
+    lost = []
+    for cell in cells:
+        best, score = results.best_published(cell, metric)
+        ours = max(results.score(cell, policy, metric) for policy in policies)
+        if ours < score * (1.0 - _COMPARABLE):
+            lost.append(f"{_place(cell)}: {best} {score:.1f} against {ours:.1f}")
+    shown = "; ".join(lost[:3]) + ("; …" if len(lost) > 3 else "")
+    won = f"best or within 1 % in {len(cells) - len(lost)} of {len(cells)} cells"
+    return Claim(text, not lost, f"{won}{'; not at ' + shown if lost else ''}")
+
+
+def _place(cell: Cell) -> str:
+    """What differs from the default."""
+    names = {"budget": "B", "ch": "CH", "k": "K", "n": "N"}
+    told = [
+        f"{short} {getattr(cell, name)}"
+        for name, short in names.items()
+        if getattr(cell, name) != getattr(DEFAULT, name)
+    ]
+    return ", ".join(told) or "the default"
+
+
+def improvements(
+    results: Results, lines: Sequence[Sweep], policy: str, rival: str, metric: Metric
+) -> tuple[float, float]:
+    """The greatest and the least improvement over a rival, in percent: a field of Table 6."""
+    gains = [
+        100.0 * (results.score(cell, policy, metric) / results.score(cell, rival, metric) - 1.0)
+        for line in lines
+        for cell in line.cells
+    ]
+    return max(gains), min(gains)
+
+
+_CHECKS: tuple[tuple[int, Callable[[Results, Sequence[Sweep]], Iterator[Claim]]], ...] = (
+    (1, _budget),
+    (2, _changes),
+    (3, _sizes),
+    (4, _spares),
+)
