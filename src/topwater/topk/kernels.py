@@ -56,18 +56,23 @@ def _sift(heap_score: FloatArray, heap_row: IntArray, time: IntArray, at: int, s
 
 @_compiled
 def _hits(score: FloatArray, i: int, stop: int, lowest: float, hits: IntArray) -> int:
-    """The rows of a block at or above ``lowest``, found without a branch per row."""
-    n = 0
+    """The rows of a block at or above ``lowest``, found without a branch per row.
+
+    Indices are unsigned: for signed ones the compiler allows for counting from the end, and then
+    does not compare eight rows at a time.
+    """
+    n = np.uint64(0)
+    at = np.uint64(i)
     if stop - i == _BLOCK:
-        for u in range(_BLOCK):
-            n += score[i + u] >= lowest
+        for u in range(np.uint64(_BLOCK)):
+            n += np.uint64(score[at + u] >= lowest)
         if n == 0:
             return 0
-    n = 0
-    for row in range(i, stop):
+    n = np.uint64(0)
+    for row in range(at, np.uint64(stop)):
         hits[n] = row
-        n += score[row] >= lowest
-    return n
+        n += np.uint64(score[row] >= lowest)
+    return int(n)
 
 
 @_compiled
@@ -79,12 +84,12 @@ def _scan(  # noqa: C901  (the inner loop, kept in one piece)
     floor: float,
     heap_score: FloatArray,
     heap_row: IntArray,
+    hits: IntArray,
 ) -> tuple[int, bool]:
     """Fill the heap with the best rows of a segment; tell if one left out ties with its lowest."""
     k = len(heap_score)
     n = 0
     lowest = floor
-    hits = np.empty(_BLOCK, np.int64)
     tie_score, tie_time, has_tie = 0.0, np.int64(0), False
     for block in range(start, end, _BLOCK):
         for h in range(_hits(score, block, min(block + _BLOCK, end), lowest, hits)):
@@ -204,14 +209,15 @@ def best_rows(
     tied = np.zeros(segments, np.bool_)
     heap_score = np.empty(k, np.float64)
     heap_row = np.empty(k, np.int64)
+    hits = np.empty(_BLOCK, np.int64)
     written = 0
     for j in range(segments):
         start, end = bounds[j], bounds[j + 1]
         floor = max(floors[j], hint[0])
-        n, tie = _scan(score, time, start, end, floor, heap_score, heap_row)
+        n, tie = _scan(score, time, start, end, floor, heap_score, heap_row, hits)
         if n < k and floor > floors[j]:
             # The guess was too high: this segment is poorer than the last one.
-            n, tie = _scan(score, time, start, end, floors[j], heap_score, heap_row)
+            n, tie = _scan(score, time, start, end, floors[j], heap_score, heap_row, hits)
         _unload(heap_score, heap_row, time, rows, written, n)
         tied[j] = tie or _has_equals(score, time, rows, written, n)
         hint[0] = _guess(score, rows, written, n, k)
@@ -326,6 +332,7 @@ def roll(
             new, spare = spare, new
             run += 1
         if n <= _SHORT or _SHARE * m >= n:
+            # Also without new ones, so that what has left is neither kept nor counted.
             n = _fold(old, n, new, 0, m, spare, w, k)
             old, spare = spare, old
             m = 0
