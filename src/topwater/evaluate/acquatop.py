@@ -15,7 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from topwater.evaluate.grid import Job, sums
-from topwater.evaluate.recordings import Counts
+from topwater.evaluate.recordings import EVALUATIONS, Counts
 from topwater.evaluate.tracks import AIMED, CLAIRVOYANT, Contender
 from topwater.replica.utility import Aim
 
@@ -104,11 +104,16 @@ def contenders(cell: Cell, seed: int) -> Iterator[Contender]:
 
 
 def jobs(
-    data: str, counts: Counts, *, quick: bool = False, data_sets: int = DATA_SETS
+    data: str,
+    counts: Counts,
+    *,
+    quick: bool = False,
+    data_sets: int = DATA_SETS,
+    evaluations: int = EVALUATIONS,
 ) -> list[Job]:
     """The whole grid."""
     return [
-        Job(data, counts, cell.ch, seed, tuple(contenders(cell, seed)))
+        Job(data, counts, cell.ch, seed, tuple(contenders(cell, seed)), evaluations)
         for cell in cells(quick=quick)
         for seed in range(data_sets)
     ]

@@ -1,0 +1,134 @@
+"""The experiments end to end, on a few windows of a generated recording."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from topwater.cli import app
+from topwater.evaluate import acqua, acquatop, grid
+from topwater.evaluate.acquatop import DEFAULT, Cell, Results
+from topwater.evaluate.charts import Series, line_chart
+from topwater.evaluate.claims import judged
+from topwater.evaluate.report import SHOWN, acquatop_page
+
+runner = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def records() -> pa.Table:
+    jobs = acquatop.jobs("", "paper", quick=True, data_sets=2, evaluations=8)
+    return grid.run_jobs(jobs, workers=1, quiet=True)
+
+
+@pytest.fixture(scope="module")
+def results(records: pa.Table) -> Results:
+    return Results.of(records, "paper")
+
+
+def test_the_grid_is_the_published_one() -> None:
+    assert len(acquatop.cells()) == 9 + 4 + 2 * 5 + 2 * 4
+    assert acquatop.cells(quick=True) == [Cell(budget=b) for b in (3, 7, 15)]
+    assert len(acquatop.jobs("", "true")) == 31 * 5
+
+
+def test_records_hold_every_window_of_every_run(records: pa.Table) -> None:
+    assert records.schema == grid.SCHEMA
+    assert len(records) == 3 * 2 * 13 * 8
+    assert set(records["policy"].to_pylist()) == set(SHOWN)
+
+
+def test_the_summary_has_medians_of_sums(records: pa.Table, results: Results) -> None:
+    summary = results.summary()
+    assert set(summary) == {"cells", "closure"}
+    assert len(summary["cells"]) == 3 * 13
+    cell = next(c for c in summary["cells"] if c["policy"] == "at-tsm" and c["budget"] == 7)
+    rows = [row for row in records.to_pylist() if row["policy"] == "at-tsm" and row["budget"] == 7]
+    by_seed = [sum(row["ndcg"] for row in rows if row["seed"] == seed) for seed in (0, 1)]
+    assert cell["ndcg"] == pytest.approx(sum(by_seed) / 2)
+    assert cell["aim"] is None
+    assert {c["aim"] for c in summary["cells"] if c["policy"] == "worth"} == {
+        "relevance",
+        "accuracy",
+    }
+    json.dumps(summary, allow_nan=False)
+
+
+def test_closure_is_the_share_of_the_gap(results: Results) -> None:
+    for cell in results.cells:
+        share = results.closure(cell, "ndcg")
+        best = results.best_published(cell, "ndcg")[1]
+        bound = results.score(cell, "clairvoyant", "ndcg")
+        if share is None:
+            assert bound - best < 0.5
+        else:
+            assert best + share * (bound - best) == pytest.approx(
+                results.score(cell, "worth", "ndcg")
+            )
+
+
+def test_the_page_is_complete_in_itself(records: pa.Table, results: Results) -> None:
+    lines = acquatop.sweeps(quick=True)
+    page = acquatop_page(records, results, lines, "A test.")
+    assert page.count("<svg") == 2 + 2 + 2
+    assert not re.search(r'(?:src|href)="', page)
+    for title in ("Figure 11", "Figure 12", "Table 6", "Table 7", "Claims", "worth", "costs"):
+        assert title in page
+    assert len(list(judged(results, lines))) >= 5
+
+
+def test_points_of_a_chart_lie_inside_it() -> None:
+    lines = [Series("a", [1.0, math.nan, 150.0], "#123456", [(0, 2), (3, 4), (149, 151)])]
+    chart = line_chart("t <1>", "x", ["a", "b", "c"], lines)
+    assert "t &lt;1&gt;" in chart
+    assert "nan" not in chart
+    for x, y in re.findall(r"([\d.-]+),([\d.-]+)", chart):
+        assert 0 <= float(x) <= 560
+        assert 0 <= float(y) <= 330
+
+
+def test_a_flat_line_can_be_drawn() -> None:
+    assert line_chart("t", "x", ["a", "b"], [Series("a", [5.0, 5.0], "#123456")]).endswith("</svg>")
+
+
+def test_jobs_in_processes_give_the_same_records(records: pa.Table) -> None:
+    jobs = acquatop.jobs("", "paper", quick=True, data_sets=2, evaluations=8)[:2]
+    again = grid.run_jobs(jobs, workers=2, quiet=True)
+    timeless = [name for name in grid.SCHEMA.names if name != "seconds"]
+    first = records.slice(0, len(again)).select(timeless)
+    assert again.select(timeless).to_pandas().equals(first.to_pandas())
+
+
+def test_acqua_from_the_command_line(tmp_path: Path) -> None:
+    out = tmp_path / "acqua"
+    told = runner.invoke(
+        app,
+        ["experiment", "acqua", "--quick", "--quiet", "--json", "--out", str(out)],
+        env={"TOPWATER_DATA": ""},
+    )
+    assert told.exit_code == 0, told.output
+    cells = {(c["policy"], c["budget"]): c["accuracy"] for c in json.loads(told.output)["cells"]}
+    assert len(cells) == 8 * 3
+    for budget in acqua.BUDGETS:
+        assert cells["wst", budget] < cells["gnr-rnd", budget] < cells["wsj-rnd", budget]
+        assert cells["wsj-rnd", budget] < cells["bst", budget] <= cells["wbm*", budget] + 0.02
+    assert "Table 2" in (out / "report.html").read_text()
+    assert len(pq.read_table(out / "records.parquet")) == 8 * 3 * acqua.EVALUATIONS
+
+
+def test_wrong_settings_are_told_in_two_lines(tmp_path: Path) -> None:
+    told = runner.invoke(app, ["experiment", "acquatop", "--counts", "some"])
+    assert (told.exit_code, "paper or true" in told.output) == (1, True)
+    told = runner.invoke(app, ["experiment", "acqua", "--data", str(tmp_path), "--quiet"])
+    assert (told.exit_code, "name the folder" in told.output) == (1, True)
+
+
+def test_the_default_is_a_cell() -> None:
+    assert DEFAULT in acquatop.cells()
