@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(
     not os.environ.get("TOPWATER_DATA"), reason="TOPWATER_DATA names no recording"
 )
 
-POLICIES = "wst wsj-lru wsj-wbm at-lru at-wbm at-tsm at-bsm at-asm".split()
+POLICIES = ["wst", "wsj-lru", "wsj-wbm", "at-lru", "at-wbm", "at-tsm", "at-bsm", "at-asm"]
 REFERENCE: dict[tuple[Counts, int], str] = {
     ("paper", 3): "94.6/113.4 100.7/116.8 113.9/122.4 101.6/116.4 "
     "116.4/122.0 120.8/121.4 120.1/125.2 149.9/148.8",
@@ -96,7 +96,7 @@ def cases() -> Iterator[object]:
             yield pytest.param(counts, budget, policy, marks=marks)
 
 
-@pytest.mark.parametrize(("counts", "budget", "policy"), cases())
+@pytest.mark.parametrize(("counts", "budget", "policy"), list(cases()))
 def test_published_policies_reach_the_reference_results(
     evening: Recording, counts: Counts, budget: int, policy: str
 ) -> None:
