@@ -106,6 +106,13 @@ def install(extras):
         stop("pip failed, see above", "check the network, then repeat: make install")
 
 
+def compile_loops():
+    """Compile the inner loops now, so that the first query need not wait for it."""
+    code = "from topwater.topk import warm_up; warm_up()"
+    if subprocess.call([str(VENV / "bin" / "python"), "-c", code], cwd=str(ROOT)):  # noqa: S603
+        stop("Topwater does not start, see above", "remove .venv, then repeat: make install")
+
+
 def main():
     """Run the steps, each with a line that says what it does."""
     check_python()
@@ -117,6 +124,7 @@ def main():
     else:
         make_venv()
         install(extras)
+        compile_loops()
         print(f"installed in {time.time() - began:.0f} s")
     STAMP.write_text(mark + "\n")
 

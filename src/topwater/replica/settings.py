@@ -94,7 +94,7 @@ class RefreshSettings:
                 )
 
     @staticmethod
-    def of(spec: str | Mapping[str, Any] | RefreshSettings) -> RefreshSettings:
+    def of(spec: Any) -> RefreshSettings:
         """Settings from the remote value's name, or from named settings."""
         if isinstance(spec, RefreshSettings):
             return spec

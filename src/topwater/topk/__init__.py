@@ -15,9 +15,9 @@ import numpy as np
 
 from topwater.model import Arrivals, IntArray, Items
 from topwater.protocols import CandidateList, ListMaker, Registry, Sweeps
-from topwater.windows import Windows
+from topwater.windows import Windows, counting
 
-__all__ = ["build", "lists", "sweep"]
+__all__ = ["build", "lists", "sweep", "warm_up"]
 
 lists: Registry[ListMaker] = Registry("list")
 
@@ -57,6 +57,13 @@ def sweep(
         kept.append(len(held))
         held.expire(window)
     return Items.concat(tops), np.array([len(t) for t in tops]), np.array(kept)
+
+
+def warm_up() -> None:
+    """Compile the inner loops, or load them if that was done before on this machine."""
+    windows = counting(2, 1)
+    items = Items(np.array([1.0, 2.0]), np.array([1, 2]), np.array([1, 2]))
+    sweep(build("panes", windows, 1), windows.group(items), 0, 0)
 
 
 def _panes(windows: Windows, k: int) -> CandidateList:
