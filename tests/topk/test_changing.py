@@ -269,6 +269,24 @@ def test_an_older_event_after_a_forgotten_one_is_not_trusted(make: Any) -> None:
 
 
 @BOTH
+def test_a_change_reaches_the_forgotten_event_of_a_key_too(make: Any) -> None:
+    """A's latest event, with 2, is forgotten, an older one, with 1.5, is kept below B, with 5.
+
+    A remote value of 3.2 lifts what is kept to 4.7, but A in truth to 5.2.
+    """
+    tumbling = Windows(10, 10)
+    lst, all_of_it = make(tumbling, 1, 1), world(tumbling)
+    all_of_it.arrive([(5, "B", 5), (9, "C", 4), (9, "A", 2), (9, "C", 1)], lst)
+    all_of_it.arrive([(8, "A", 1.5)], lst)
+    assert [key for _, _, key in lst] == ["B", "A"]
+    assert lst.exact(0)
+    all_of_it.change({"A": 3.2}, lst)
+    assert keys_of(lst.top(0)) == ["B"]
+    assert all_of_it.ranking(0)[0][-1] == "A"
+    assert not lst.exact_set(0)
+
+
+@BOTH
 def test_of_equal_times_the_later_arrival_counts(make: Any) -> None:
     lst, all_of_it = make(ACQUATOP, 2, 0), world()
     all_of_it.arrive([(5, "A", 9), (5, "A", 1), (5, "B", 2)], lst)

@@ -13,9 +13,10 @@ window, and where it goes (K: among the best k, N: among the next ``spare``):
 ===================  ============================================================================
 K or N → K or N      the answer stays exact
 K or N → outside     exact, as long as the spare ones last: each such change uses one up
-outside → K          the right items, perhaps in another order: only a bound of the score is known
-outside → N          perhaps one item is missing: the true score may belong to K
-outside → outside    the answer stays right, but only an upper bound of the score can prove it
+outside → K          only a lower bound of the score is known: if it belongs to K too, the items
+                     are right, perhaps not their order; otherwise one is missing
+outside → N          the answer stays right, but from the lower bound alone that can't be known
+outside → outside    the same
 ===================  ============================================================================
 
 The lists do not go by this table. They compute what is certain, from the bounds of each score
