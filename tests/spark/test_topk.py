@@ -271,13 +271,14 @@ def test_a_table_is_no_stream(spark: SparkSession) -> None:
 @pytest.mark.spark
 def test_the_columns_that_come_out(spark: SparkSession) -> None:
     out = topk(stream(spark), TopKQuery(**GOOD)).schema
-    assert [(field.name, field.dataType.simpleString()) for field in out][:8] == [
+    assert [(field.name, field.dataType.simpleString()) for field in out][:9] == [
         ("window_start", "timestamp"),
         ("window_end", "timestamp"),
         ("rank", "int"),
         ("key", "string"),
         ("score", "double"),
         ("time", "timestamp"),
+        ("values", "array<double>"),
         ("exact", "boolean"),
         ("candidates", "bigint"),
     ]
