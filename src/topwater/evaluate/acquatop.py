@@ -182,11 +182,29 @@ class Results:
             return None
         return (self.score(cell, OURS, metric) - best) / gap
 
+    def closures(self, metric: Metric) -> list[float]:
+        """Of the cells that have a gap. N is left at its default: ours does not depend on it."""
+        found = [self.closure(cell, metric) for cell in self.judged_cells]
+        return [closure for closure in found if closure is not None]
+
     def mean_closure(self, metric: Metric) -> float | None:
-        """Over the cells that have a gap. N is left at its default: ours does not depend on it."""
-        closures = [self.closure(cell, metric) for cell in self.cells if cell.n == DEFAULT.n]
-        known = [closure for closure in closures if closure is not None]
+        """The mean over the cells that have a gap: cells where all are near perfect don't count."""
+        known = self.closures(metric)
         return sum(known) / len(known) if known else None
+
+    def pooled_closure(self, metric: Metric) -> float | None:
+        """The share of all gaps taken together: every cell counts, by the size of its gap."""
+        gap = gained = 0.0
+        for cell in self.judged_cells:
+            best = self.best_published(cell, metric)[1]
+            gap += self.score(cell, CLAIRVOYANT, metric) - best
+            gained += self.score(cell, OURS, metric) - best
+        return gained / gap if gap > 0 else None
+
+    @property
+    def judged_cells(self) -> list[Cell]:
+        """The cells with the default N."""
+        return [cell for cell in self.cells if cell.n == DEFAULT.n]
 
     def summary(self) -> dict[str, Any]:
         """For JSON: every cell and policy, and how much of the gap is closed."""
