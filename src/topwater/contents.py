@@ -277,6 +277,9 @@ class KeyContents:
         table = self._merge()
         start, end = np.searchsorted(self._pane, (first, last + 1))
         values = self._aggregation.values(table.slice(start, end - start))
+        if self._refresher is not None:
+            # What a policy elects must not depend on how the stream was cut into batches.
+            values = values.sort_by("key")
         view = WindowView(
             index=window,
             closes=self._query.window.window(window).closes,

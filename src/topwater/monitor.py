@@ -308,7 +308,7 @@ class TopKMonitor:
             exact=found.ranking is None or found.ranking.exact,
             candidates=found.kept,
             counts=counts,
-            freshness=_freshness(found.ranking),
+            freshness=None if self._refresher is None else _freshness(found.ranking),
         )
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
@@ -341,9 +341,10 @@ def _rows(query: TopKQuery, found: Found) -> tuple[Row, ...]:
     )
 
 
-def _freshness(ranking: Ranking | None) -> Freshness | None:
+def _freshness(ranking: Ranking | None) -> Freshness:
+    """Of a window's ranking; an empty window has none, and nothing in it can be wrong."""
     if ranking is None:
-        return None
+        return Freshness(fetched=0, failed=0, bad=0, precision=1.0, ndcg=1.0, missed=False)
     return Freshness(
         fetched=len(ranking.fetched),
         failed=ranking.failed,

@@ -5,17 +5,33 @@ Plain Python and NumPy: usable from any test runner.
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from topwater.model import Arrivals, IntArray, Items
-from topwater.protocols import CandidateList, Floors, Sweeps
-from topwater.windows import Windows, counting
+from topwater.model import (
+    Arrivals,
+    BoolArray,
+    Fetched,
+    FloatArray,
+    IntArray,
+    Items,
+    Key,
+    KeyArray,
+    Millis,
+)
+from topwater.protocols import CandidateList, Floors, Source, Sweeps
+from topwater.replica import Ranking, Refresher, RefreshSettings, WindowView
+from topwater.replica.policies import Policy, Proposal, Proposer, resolve
+from topwater.scoring import Formula
+from topwater.windows import Windows, counting, sliding, tumbling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 KeyKind: TypeAlias = Literal["int", "str"]
 Row: TypeAlias = tuple[float, int, object]
@@ -267,3 +283,270 @@ class _Trial:
 def _sweep(each: CandidateList, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
     assert isinstance(each, Sweeps), "L8: lists of one maker must all sweep, or none"
     return each.sweep(arrivals, until)
+
+
+class Scripted:
+    """A source whose values are written down, on a clock that is moved by hand.
+
+    Parameters
+    ----------
+    values
+        Per key its value, or its values as pairs of (since when, value), in order of time. A key
+        that is not there, or not yet, has no value.
+    seconds_per_key
+        What a fetch is said to take. Keys that the deadline leaves no time for fail.
+
+    Attributes
+    ----------
+    now
+        The time at which values are read. Move it at will.
+    failing
+        Keys that fail, as long as they are in it.
+    calls
+        The keys of each fetch, in order.
+
+    Examples
+    --------
+    >>> source = Scripted({"a": [(0, 1.0), (10, 2.0)], "b": 5.0})
+    >>> source.now = 10
+    >>> source.failing.add("b")
+    >>> got = source.fetch(np.array(["a", "b", "c"], object))
+    >>> got.values.tolist(), got.ok.tolist()
+    ([2.0, nan, nan], [True, False, True])
+    >>> source.calls
+    [['a', 'b', 'c']]
+    """
+
+    def __init__(
+        self,
+        values: Mapping[Any, float | Sequence[tuple[Millis, float]]],
+        *,
+        seconds_per_key: float = 0.0,
+    ) -> None:
+        self.values = dict(values)
+        self.seconds_per_key = seconds_per_key
+        self.now: Millis = 0
+        self.failing: set[Key] = set()
+        self.calls: list[list[Key]] = []
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys`` at :attr:`now`."""
+        asked = keys.tolist()
+        self.calls.append(asked)
+        ok = np.array([key not in self.failing for key in asked], bool)
+        if deadline is not None and self.seconds_per_key > 0:
+            ok[int(max(0.0, deadline) / self.seconds_per_key) :] = False
+        values = np.array([self.value(key) for key in asked], np.float64)
+        return Fetched(np.where(ok, values, np.nan), ok, self.seconds_per_key * len(asked))
+
+    def value(self, key: Key, at: Millis | None = None) -> float:
+        """The true value of a key at a time, by default now; NaN if it has none."""
+        script = self.values.get(key, ())
+        if isinstance(script, float | int):
+            return float(script)
+        now = self.now if at is None else at
+        return next((value for since, value in reversed(script) if since <= now), float("nan"))
+
+    def truth(self, keys: KeyArray) -> tuple[FloatArray, FloatArray]:
+        """For policies that know the truth: values, and when each changes next (in ms)."""
+        asked = keys.tolist()
+        return (
+            np.array([self.value(key) for key in asked], np.float64),
+            np.array([self._next_change(key) for key in asked], np.float64),
+        )
+
+    @property
+    def fetches(self) -> int:
+        """How many keys were asked for."""
+        return sum(map(len, self.calls))
+
+    def _next_change(self, key: Key) -> float:
+        script = self.values.get(key, ())
+        moments = () if isinstance(script, float | int) else (since for since, _ in script)
+        return min((since for since in moments if since > self.now), default=float("inf"))
+
+
+def check_source(make: Callable[[], Source], keys: KeyArray, missing: KeyArray) -> None:
+    """Run a source against its contract. Its values must not change meanwhile.
+
+    Parameters
+    ----------
+    make
+        Builds the source, not connected yet.
+    keys
+        At least two keys that have values.
+    missing
+        Keys without a value.
+
+    Raises
+    ------
+    AssertionError
+        Starting with the number of the clause that is broken.
+    """
+    source = make()
+    whole = source.fetch(keys)
+    _same_shape(whole, keys)
+    assert whole.ok.all(), "F1: a key that has a value was not answered"
+    assert np.isfinite(whole.values).all(), "F1: a key that has a value got none"
+    for rows in (np.arange(len(keys))[::-1], np.array([1]), np.empty(0, np.int64)):
+        part = source.fetch(keys[rows])
+        _same_shape(part, keys[rows])
+        right = np.array_equal(part.values, whole.values[rows])
+        assert right, f"F1: {part.values} for {keys[rows]}, and {whole.values} for {keys}"
+    _same_shape(source.fetch(missing), missing)
+    mixed = source.fetch(np.concatenate([missing, keys]))
+    assert np.array_equal(mixed.values[len(missing) :], whole.values), "F1: values moved"
+    assert not np.isfinite(mixed.values[: len(missing)]).any(), "F1: a value from nowhere"
+    for deadline in (0.0, 1e-9):
+        _same_shape(source.fetch(keys, deadline), keys)
+    for copied in (pickle.loads(pickle.dumps(each)) for each in (make(), source)):  # noqa: S301
+        again = copied.fetch(keys)
+        assert np.array_equal(again.values, whole.values), "F3: a copy answers differently"
+
+
+def _same_shape(got: Fetched, keys: KeyArray) -> None:
+    for name, column, dtype in (("values", got.values, np.float64), ("ok", got.ok, np.bool_)):
+        assert column.shape == keys.shape, f"F1: {column.shape} {name} for {keys.shape} keys"
+        assert column.dtype == dtype, f"F1: {name} of type {column.dtype}, not {dtype}"
+    assert not np.isfinite(got.values[~got.ok]).any(), "F2: a key that failed has a value"
+    assert got.seconds >= 0, f"F2: it took {got.seconds} seconds"
+
+
+def check_policy(
+    policy: str | Callable[[int], Policy],
+    *,
+    seeds: Iterable[int] = range(3),
+    refresh_from: Iterable[Proposer] | None = None,
+    steps: int = 15,
+) -> None:
+    """Run a policy against its contract, on seeded random workloads.
+
+    Parameters
+    ----------
+    policy
+        Its registry name, or what makes it from a seed.
+    seeds
+        One workload per seed and proposer.
+    refresh_from
+        Where to propose keys from: by default what the name says, or everywhere for a maker.
+    steps
+        How many windows to evaluate in each workload.
+
+    Raises
+    ------
+    AssertionError
+        Starting with the number of the clause that is broken.
+    """
+    named = isinstance(policy, str)
+    places = refresh_from or ((None,) if named else ("candidates", "window", "replica"))
+    for place in places:
+        for seed in seeds:
+            _PolicyTrial(policy, seed, place).run(steps)
+
+
+class _PolicyTrial:
+    """One workload, one policy in the loop, and twins that repeat each election."""
+
+    def __init__(
+        self, policy: str | Callable[[int], Policy], seed: int, place: Proposer | None
+    ) -> None:
+        self.policy = policy
+        self.seed = seed
+        self.rng = np.random.default_rng(seed)
+        self.windows = tumbling("1 min") if seed % 3 == 2 else sliding("100 s", "60 s")
+        names = np.arange(25)
+        self.names = names.astype(str).astype(object) if seed % 2 else names
+        self.settings = RefreshSettings(
+            "remote",
+            policy=policy if isinstance(policy, str) else "wbm",
+            budget={"fetches": 3, "carry_over": seed % 2 == 1},  # type: ignore[arg-type]
+            spare=4,
+            refresh_from=place,
+            limit=None if seed % 3 else 18,
+            seed=seed,
+        )
+        self.knows = isinstance(policy, str) and resolve(policy)[0].needs_truth
+        self.source = Scripted(self.script())
+        self.loop = self.build(self.source)
+
+    def script(self) -> dict[Key, list[tuple[Millis, float]]]:
+        """Random values; some keys have none, or only later."""
+        return {
+            key: [
+                (int(since), float(self.rng.normal()))
+                for since in np.sort(self.rng.integers(0, 1_000_000, self.rng.integers(9)))
+            ]
+            for key in self.names.tolist()
+        }
+
+    def build(self, source: Scripted) -> Refresher:
+        score = Formula("0.7 * stream + remote")
+        loop = Refresher(self.settings, score, self.windows, 4, source, source.truth)
+        if not isinstance(self.policy, str):
+            loop._policy = self.policy(self.seed)
+        self.watch(loop._policy, source)
+        return loop
+
+    def run(self, steps: int) -> None:
+        for window in range(steps):
+            view = self.view(window)
+            table, meta = self.loop.snapshot()
+            twins = []
+            for values in (self.source.values, {} if self.knows else self.script()):
+                source = Scripted(self.source.values if self.knows else values)
+                source.now, source.failing = view.closes, self.source.failing
+                twin = self.build(source)
+                twin.restore(table, meta)
+                twins.append(twin.refresh(view).fetched.tolist())
+            ranking = self.evaluated(view)
+            self.demand(2, ranking.fetched.tolist() == twins[0], "a restart elects other keys")
+            self.demand(3, ranking.fetched.tolist() == twins[1], "other keys for other true values")
+
+    def view(self, window: int) -> WindowView:
+        present = np.flatnonzero(self.rng.random(len(self.names)) < 0.5)
+        closes = self.windows.window(window).closes
+        self.source.failing = set(self.rng.choice(self.names, 3).tolist())
+        return WindowView(
+            window,
+            closes,
+            self.names[present],
+            {"stream": self.rng.integers(0, 3, len(present)).astype(np.float64)},
+            closes - self.rng.integers(0, self.windows.width, len(present)),
+        )
+
+    def evaluated(self, view: WindowView) -> Ranking:
+        self.source.now = view.closes
+        before = self.source.fetches
+        ranking = self.loop.refresh(view)
+        self.demand(3, self.source.fetches - before == len(ranking.fetched), "more was fetched")
+        return ranking
+
+    def watch(self, policy: Policy, source: Scripted) -> None:
+        """Look at each election from outside."""
+        rank = policy.rank
+
+        def watched(proposal: Proposal) -> IntArray:
+            columns = _columns(proposal)
+            before = {name: column.copy() for name, column in columns.items()}
+            calls = len(source.calls)
+            found = rank(proposal)
+            self.demand(1, found.dtype.kind == "i" and found.ndim == 1, f"{found} are no rows")
+            self.demand(1, len(np.unique(found)) == len(found), f"a row twice: {found}")
+            inside: BoolArray = (found >= 0) & (found < len(proposal))
+            self.demand(1, bool(inside.all()), f"not of {len(proposal)} rows: {found}")
+            self.demand(2, np.array_equal(rank(proposal), found), "asked again, it ranks anew")
+            self.demand(3, len(source.calls) == calls, "it fetched")
+            for name, column in before.items():
+                same = np.array_equal(column, columns[name], equal_nan=column.dtype.kind == "f")
+                self.demand(3, same, f"it wrote {name}")
+            return found
+
+        setattr(policy, "rank", watched)  # noqa: B010  for the type checker
+
+    def demand(self, clause: int, holds: bool, broken: str) -> None:
+        assert holds, f"P{clause}: {broken}\n  ({self.settings}, {self.windows})"
+
+
+def _columns(proposal: Proposal) -> dict[str, Any]:
+    every = {field.name: getattr(proposal, field.name) for field in fields(proposal)}
+    return {name: each for name, each in every.items() if isinstance(each, np.ndarray)}

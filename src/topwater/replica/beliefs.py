@@ -11,33 +11,49 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray, Millis
 from topwater.replica.estimators import log_likelihood
 from topwater.replica.policies import Polls
 from topwater.replica.slots import SlotTable
 
-RATES: FloatArray = np.geomspace(1 / 86_400, 1 / 15, 24)
-"""Changes per second, from once a day to four a minute."""
-
+_MINUTE: Millis = 60_000
+_RATES = 24
 _PRIOR_WEIGHT = 2.0
+_HINT_WEIGHT = 4.0
 
 
 class RateBeliefs:
-    """A distribution over :data:`RATES` for each key, with a prior that all keys share.
+    """A distribution over change rates for each key, with a prior that all keys share.
 
     Complexity: O(24) a poll, and O(24) a key to tell how stale it is.
+
+    Parameters
+    ----------
+    step
+        How far windows move, in milliseconds: no poll can tell more than a few changes a step.
+
+    Attributes
+    ----------
+    grid
+        The rates, in changes per second: from once a day, or in 1,440 steps if that is longer,
+        to four a minute, or a step if that is shorter.
+    pooled
+        The sum of what is believed of all keys polled.
     """
 
-    def __init__(self) -> None:
-        self._log = SlotTable("rate_log", len(RATES))
-        self._share = SlotTable("rate_share", len(RATES))
-        self._pooled = np.zeros(len(RATES))
+    def __init__(self, step: Millis = _MINUTE) -> None:
+        seconds = step / 1_000
+        slowest, fastest = min(1 / 86_400, 1 / 1_440 / seconds), max(1 / 15, 4 / seconds)
+        self.grid: FloatArray = np.geomspace(slowest, fastest, _RATES)
+        self._log = SlotTable("rate_log", _RATES)
+        self._share = SlotTable("rate_share", _RATES)
+        self.pooled = np.zeros(_RATES)
 
     @property
     def prior(self) -> FloatArray:
         """What is believed of a key that was never polled."""
         # Each polled key adds one to the sum of the pooled shares.
-        pooled = _PRIOR_WEIGHT / len(RATES) + self._pooled
+        pooled = _PRIOR_WEIGHT / _RATES + self.pooled
         return np.asarray(pooled / pooled.sum())
 
     def of(self, slots: IntArray) -> FloatArray:
@@ -46,17 +62,21 @@ class RateBeliefs:
         weights = self.prior * np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
+    def stale(self, beliefs: FloatArray, seconds: FloatArray) -> FloatArray:
+        """The probability that a value fetched so long ago differs by now."""
+        return np.asarray((beliefs * -np.expm1(-np.outer(seconds, self.grid))).sum(axis=1))
+
     def observe(self, polls: Polls) -> None:
         """Learn whether values changed."""
         slots = polls.slots
-        self._log.add(slots, log_likelihood(RATES, polls.seconds, polls.changed))
+        self._log.add(slots, log_likelihood(self.grid, polls.seconds, polls.changed))
         fresh = self.of(slots)
-        self._pooled += (fresh - self._share.at(slots)).sum(axis=0)
+        self.pooled += (fresh - self._share.at(slots)).sum(axis=0)
         self._share.put(slots, fresh)
 
     def reset(self, slots: IntArray) -> None:
         """Forget these slots."""
-        self._pooled -= self._share.at(slots).sum(axis=0)
+        self.pooled -= self._share.at(slots).sum(axis=0)
         self._log.reset(slots)
         self._share.reset(slots)
 
@@ -68,7 +88,39 @@ class RateBeliefs:
         """Take over such columns."""
         self._log.restore(table, slots)
         self._share.restore(table, slots)
-        self._pooled = self._share.at(slots).sum(axis=0)
+
+
+class Hints:
+    """How much sooner values change of which the stream spoke since they were fetched.
+
+    For polls with and without such an event: how many found a change, by how many were expected
+    to. Where events and changes have nothing to do with each other, both are 1.
+    """
+
+    def __init__(self) -> None:
+        # Per row without and with an event: found, expected.
+        self._changes = np.full((2, 2), _HINT_WEIGHT)
+
+    def factors(self, hinted: BoolArray) -> FloatArray:
+        """By how much the rate of each key is to be multiplied."""
+        found, expected = self._changes.T
+        return np.asarray((found / expected)[hinted.astype(np.int64)])
+
+    def observe(self, polls: Polls, expected: FloatArray) -> None:
+        """Learn from polls that were expected to find a change with such a probability."""
+        np.add.at(
+            self._changes,
+            polls.hinted.astype(np.int64),
+            np.column_stack([polls.changed, expected]),
+        )
+
+    def snapshot(self) -> list[list[float]]:
+        """For JSON."""
+        return list(self._changes.tolist())
+
+    def restore(self, state: list[list[float]]) -> None:
+        """What :meth:`snapshot` gave."""
+        self._changes = np.array(state)
 
 
 class ValueModel:
@@ -86,13 +138,14 @@ class ValueModel:
         self._residuals = np.empty(0)
 
     @property
-    def ready(self) -> bool:
-        """Whether it was started."""
-        return self._sums is not None
+    def learnt(self) -> bool:
+        """Whether a change was observed."""
+        return self._sums is not None and self._sums[0] > self.pairs
 
     def start(self, values: FloatArray) -> None:
         """Begin with the values that the replica holds."""
-        values = values[np.isfinite(values)]
+        # Sorted, because sums depend on the order, and a restart changes it.
+        values = np.sort(values[np.isfinite(values)])
         if not len(values):
             return
         mean, spread = float(values.mean()), float(values.var())

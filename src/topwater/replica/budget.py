@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -96,12 +97,13 @@ class Purse:
     """What is left to spend. The loop asks it before, and tells it after, every election.
 
     With carry-over it is a bucket of three windows' fetches, refilled by one window's at each
-    window, and ``threshold`` moves so that on average just the budget is spent: fetches that
-    promise less than it are put off.
+    window. Fetches that promise less than ``threshold`` are put off; it rises while the bucket is
+    less than half full, and falls while it is fuller, so on average just the budget is spent.
     """
 
     bucket = 3
     _start_cost = 0.02
+    _start_threshold = 0.1
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -113,12 +115,13 @@ class Purse:
         """How many keys may be fetched now."""
         if self.budget.deadline is not None:
             left = self.budget.deadline / 1_000 - seconds_used
-            return max(0, int(left / self.seconds_per_fetch))
+            # One at least: a source that was slow once is found fast again only by asking.
+            return max(1, int(left / self.seconds_per_fetch)) if left > 0 else 0
         return int(self.tokens)
 
     def spend(self, fetches: int, seconds: float, typical_worth: float) -> None:
         """Take note of what one window cost, and prepare for the next."""
-        if fetches and seconds > 0:
+        if fetches and 0 < seconds < math.inf:
             self.seconds_per_fetch += 0.3 * (seconds / fetches - self.seconds_per_fetch)
         if self.budget.fetches is None:
             return
@@ -128,9 +131,9 @@ class Purse:
         per_window = self.budget.fetches
         self.tokens = min(self.bucket * per_window, self.tokens - fetches + per_window)
         if per_window and typical_worth > 0:
-            excess = (fetches - per_window) / per_window
-            floor = 1e-3 * typical_worth
-            self.threshold = max(floor, self.threshold) * (1.0 + 0.2 * excess)
+            half = self.bucket * per_window / 2
+            start = self._start_threshold * typical_worth
+            self.threshold = (self.threshold or start) * (1.0 + 0.2 * (half - self.tokens) / half)
 
     def snapshot(self) -> dict[str, float]:
         """For JSON."""

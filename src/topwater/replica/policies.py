@@ -50,10 +50,12 @@ class Proposal:
     position
         The place of each key in the present ranking, from 0; the number of ranked keys if it is
         not in the window.
-    value, fetched
-        What the replica remembers, and since when.
+    value, fetched, asked
+        What the replica remembers, since when, and when it was last asked for.
     last_event
         The time of the key's last event in the window, or a time long ago.
+    hinted
+        Whether the key had an event after it was fetched.
     rates
         Estimated changes per second; 0 if none was seen.
     presence
@@ -74,7 +76,9 @@ class Proposal:
     position: IntArray
     value: FloatArray
     fetched: IntArray
+    asked: IntArray
     last_event: IntArray
+    hinted: BoolArray
     rates: FloatArray
     presence: FloatArray
     ranking: FloatArray
@@ -83,6 +87,11 @@ class Proposal:
 
     def __len__(self) -> int:
         return len(self.slots)
+
+    @property
+    def inside(self) -> BoolArray:
+        """Which keys are in the window."""
+        return np.asarray(self.last_event > self.now - self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +108,7 @@ class Polls:
     changed: BoolArray
     before: FloatArray
     after: FloatArray
+    hinted: BoolArray
 
 
 class Policy(Protocol):
@@ -164,11 +174,14 @@ class AtRandom(_Stateless):
 
 
 class LeastRecent(_Stateless):
-    """LRU: the least recently fetched first; of equals, the higher ranked."""
+    """LRU: the least recently fetched first; of equals, the higher ranked.
+
+    A fetch that failed counts too, or keys that always fail would take the whole budget.
+    """
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, by age."""
-        return np.lexsort((proposal.position, proposal.fetched))
+        return np.lexsort((proposal.position, proposal.asked))
 
 
 class FromTheTop(_Stateless):
@@ -210,6 +223,10 @@ class BestBefore:
             interval = 1_000.0 / proposal.rates
         before = self._times.at(proposal.slots)[:, 0]
         before = np.where(np.isnan(before), proposal.now, before)
+        # The first fetch of a key is no poll, and moves the time as well.
+        before = np.where(
+            proposal.fetched >= before, _past(before, interval, proposal.fetched), before
+        )
         self._times.put(proposal.slots, np.column_stack([before, interval]))
         before = np.where(np.isfinite(interval), before, np.inf)
         fresh_until = _past(before, interval, proposal.now)
@@ -266,7 +283,7 @@ def order_by_worth(proposal: Proposal, stale: BoolArray, fresh_until: FloatArray
     return rows[np.lexsort((proposal.position[rows], -worth[rows]))]
 
 
-def _past(before: FloatArray, interval: FloatArray, now: Millis) -> FloatArray:
+def _past(before: FloatArray, interval: FloatArray, now: Millis | IntArray) -> FloatArray:
     """The first ``before + n·interval`` after now, n at least 1."""
     with np.errstate(invalid="ignore"):
         steps = np.maximum(1.0, np.floor((now - before) / interval) + 1.0)

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from topwater.errors import QueryError
 from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Source
+from topwater.replica.beliefs import Hints, RateBeliefs
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import RateEstimator, estimators
 from topwater.replica.policies import Polls, Proposal, Proposer, Truth, resolve
 from topwater.replica.replica import NEVER, Replica
 from topwater.replica.settings import RefreshSettings
 from topwater.replica.utility import gains
-from topwater.replica.worth import Worth, staleness
+from topwater.replica.worth import Worth
 from topwater.scoring import Score
 from topwater.windows import Windows
 
@@ -123,10 +125,18 @@ class Refresher:
         self.purse = Purse(settings.budget)
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
+        if self._entry.needs_truth and truth is None:
+            raise QueryError(
+                f"{settings.policy!r} knows the truth, which only an evaluation has",
+                field="policy",
+                fix="use worth, or one of the published policies",
+            )
         self._policy = self._entry.make(settings.seed)
         # Beliefs serve the answer's estimates under every policy, and `worth` elects by them.
         self._judge = self._policy if isinstance(self._policy, Worth) else Worth(settings.seed)
         self._judge.aim = settings.aim
+        self._judge.rates = RateBeliefs(windows.step)
+        self._judge.hints = Hints() if settings.hint else None
         self._rates: RateEstimator | None = None
         self._typical_worth = 0.0
         if self._entry.needs_rates and settings.estimator is not None:
@@ -141,8 +151,11 @@ class Refresher:
         self, view: WindowView, deadline: float | None = None, seconds_used: float = 0.0
     ) -> Ranking:
         """Spend what may be spent on a window, and rank it."""
+        if deadline is None and self.settings.budget.deadline is not None:
+            deadline = self.settings.budget.deadline / 1_000 - seconds_used
         slots = self.replica.slots(view.keys)
         self.replica.present(slots, view.index, view.closes)
+        self.replica.hinted[slots] = view.last_event
         scores = self._scores(view, slots)
         proposal = self._proposal(view, slots, scores)
         elected = self._elect(proposal, self.purse.allowance(seconds_used))
@@ -157,7 +170,14 @@ class Refresher:
         for part in self._parts():
             for name, column in part.snapshot(slots).items():
                 table = table.append_column(name, column)
-        return table, {"purse": self.purse.snapshot(), "values": self._judge.values.snapshot()}
+        hints = self._judge.hints
+        return table, {
+            "purse": self.purse.snapshot(),
+            "values": self._judge.values.snapshot(),
+            # Summed anew, it would differ in its last digits, and so could a ranking.
+            "pooled": self._judge.rates.pooled.tolist(),
+            "hints": None if hints is None else hints.snapshot(),
+        }
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
         """Go on where :meth:`snapshot` was taken."""
@@ -166,6 +186,9 @@ class Refresher:
             part.restore(table, self.replica.used())
         self.purse.restore(meta["purse"])
         self._judge.values.restore(meta["values"])
+        self._judge.rates.pooled = np.array(meta["pooled"])
+        if self._judge.hints is not None:
+            self._judge.hints.restore(meta["hints"])
 
     def _parts(self) -> list[Any]:
         parts: list[Any] = [self._policy]
@@ -182,14 +205,14 @@ class Refresher:
         value = self.replica.value[slots]
         if self.settings.default is not None:
             value = np.where(np.isnan(value), self.settings.default, value)
-        return np.where(self.replica.known(slots), value, self._typical())
+        known = self.replica.known(slots)
+        return value if known.all() else np.where(known, value, self._typical())
 
     def _typical(self) -> float:
-        if self._judge.values.ready:
-            return self._judge.values.mean
+        """The mean of the values known; sorted, because a restart changes their order."""
         value = self.replica.value
-        finite = value[np.isfinite(value)]
-        return float(finite.mean()) if len(finite) else 0.0
+        finite = np.sort(value[np.isfinite(value)])
+        return float(finite.mean()) if len(finite) else self.settings.default or 0.0
 
     def _proposal(self, view: WindowView, slots: IntArray, scores: FloatArray) -> Proposal:
         """The keys that may be refreshed, with all that a policy may look at."""
@@ -203,7 +226,7 @@ class Refresher:
         inside = slots[rows]
         others = np.empty(0, np.int64)
         if self._proposer == "replica":
-            others = np.setdiff1d(self.replica.used(), slots)
+            others = self.replica.others(slots)
         here = np.concatenate([inside, others])
         last_event = np.full(len(here), _LONG_AGO)
         last_event[: len(rows)] = view.last_event[rows]
@@ -227,13 +250,20 @@ class Refresher:
             position=places,
             value=self._remote(here),
             fetched=self.replica.fetched[here],
+            asked=self.replica.asked[here],
             last_event=last_event,
+            hinted=self._hinted(here),
             rates=np.zeros(len(here)) if self._rates is None else self._rates.rates(here),
             presence=self.replica.presence_at(here, view.index),
             ranking=scores[order],
             score_at=score_at,
             truth=self.truth,
         )
+
+    def _hinted(self, slots: IntArray, since: IntArray | None = None) -> BoolArray:
+        """Whether each key had an event since it was fetched."""
+        fetched = self.replica.fetched[slots] if since is None else since
+        return np.asarray(self.replica.hinted[slots] > fetched)
 
     def _candidates(self, view: WindowView, order: IntArray) -> BoolArray:
         """The k + spare best of this window, and of each later one that some of its keys reach."""
@@ -245,10 +275,14 @@ class Refresher:
         return wanted
 
     def _elect(self, proposal: Proposal, allowance: int) -> IntArray:
-        """The first distinct rows that may be spent on; keys never fetched come first."""
+        """The first distinct rows that may be spent on; keys never asked for come first.
+
+        A key whose first fetch failed is left to the policy: keys that always fail would keep
+        all others from being fetched.
+        """
         if not self._entry.refreshes:
             return np.empty(0, np.int64)
-        unknown = np.flatnonzero(proposal.fetched == NEVER)
+        unknown = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
         unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
         ranked = self._policy.rank(proposal)
         if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
@@ -264,23 +298,27 @@ class Refresher:
         slots, keys = proposal.slots[rows], proposal.keys[rows]
         got = self.source.fetch(keys, deadline) if len(rows) else _no_values()
         finite = np.isfinite(got.values)
-        good = got.ok & finite
         known = self.replica.known(slots)
         before, fetched = self.replica.value[slots], self.replica.fetched[slots]
-        changed = self.replica.put(slots[good], got.values[good], proposal.now)
-        # The remote side has no value for these; remember that they were asked for.
-        nothing = got.ok & ~finite & ~known
-        self.replica.put(slots[nothing], np.full(nothing.sum(), np.nan), proposal.now)
+        # Where the remote side has no value and had none before, that is what is known now.
+        good = got.ok & (finite | np.isnan(before))
+        values = np.where(finite, got.values, np.nan)
+        self.replica.asked[slots] = proposal.now
+        changed = self.replica.put(slots[good], values[good], proposal.now)
         again = known[good]
+        hinted = self._hinted(slots, since=fetched)
         polls = Polls(
             now=proposal.now,
             slots=slots[good][again],
             seconds=(proposal.now - fetched[good][again]) / 1_000,
             changed=changed[again],
             before=before[good][again],
-            after=got.values[good][again],
+            after=values[good][again],
+            hinted=hinted[good][again],
         )
         self._learn(polls)
+        if not again.all() and not self._judge.values.learnt:
+            self._judge.values.start(self.replica.value)
         self.purse.spend(len(rows), got.seconds, self._typical_worth)
         failed, bad = int(np.count_nonzero(~got.ok)), int(np.count_nonzero(got.ok & ~finite))
         return _Outcome(keys, failed, bad, got.seconds)
@@ -298,7 +336,9 @@ class Refresher:
         self, view: WindowView, slots: IntArray, scores: FloatArray, outcome: _Outcome
     ) -> Ranking:
         order = _order(scores, view.last_event, view.keys)
-        stale = staleness(self._judge.rates.of(slots), view.closes, self.replica.fetched[slots])
+        stale = self._judge.stale(
+            slots, view.closes, self.replica.fetched[slots], self._hinted(slots)
+        )
         precision, ndcg = self._estimates(view, slots, order, stale)
         top = order[: self.k]
         fetched = self.replica.fetched[slots[top]]
@@ -323,7 +363,7 @@ class Refresher:
         self, view: WindowView, slots: IntArray, order: IntArray, stale: FloatArray
     ) -> tuple[float, float]:
         """Estimated precision@k and nDCG@k: how the answer fares in random possible worlds."""
-        rows = order[:_JUDGED]
+        rows = order[: self.k + _JUDGED]
         if not len(rows):
             return 1.0, 1.0
         rng = np.random.default_rng([self.settings.seed, view.index])
@@ -333,11 +373,13 @@ class Refresher:
         columns = {name: np.tile(column[rows], _SCENARIOS) for name, column in view.values.items()}
         columns[self.settings.remote] = worlds.ravel()
         scores = self.score.rank_scores(columns).reshape(worlds.shape)
+        scores = np.where(np.isfinite(scores), scores, -np.inf)
         shown = min(self.k, len(rows))
         # Ties keep the order shown, so a world like ours is a perfect one.
-        above = (scores[:, None, :] > scores[:, :shown, None]).sum(axis=2)
-        earlier = np.tri(shown, len(rows), -1, dtype=bool)
-        above += ((scores[:, None, :] == scores[:, :shown, None]) & earlier).sum(axis=2)
+        best = np.argsort(-scores, axis=1, kind="stable")
+        places = np.empty_like(best)
+        np.put_along_axis(places, best, np.arange(len(rows))[None, :], axis=1)
+        above = places[:, :shown]
         gain = gains(len(rows))
         discount = 1.0 / np.log2(np.arange(2, shown + 2))
         ndcg = (gain[above] @ discount).mean() / (gain[:shown] @ discount)

@@ -21,6 +21,7 @@ NEVER: Millis = -(2**62)
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     "value": (np.float64, np.nan),
     "fetched": (np.int64, NEVER),
+    "asked": (np.int64, NEVER),
     "changed": (np.int64, NEVER),
     "seen": (np.int64, NEVER),
     "hinted": (np.int64, NEVER),
@@ -44,8 +45,9 @@ class Replica:
     ----------
     value
         The value last fetched; NaN before the first, or when the remote side has none.
-    fetched, changed, seen, hinted
-        When the key was last fetched, found changed, in a window, and in an event.
+    fetched, asked, changed, seen, hinted
+        When the key was last fetched, asked for (perhaps in vain), found changed, in a window,
+        and in an event.
     fetches, changes
         How often.
     presence, window
@@ -65,6 +67,7 @@ class Replica:
 
     value: FloatArray
     fetched: IntArray
+    asked: IntArray
     changed: IntArray
     seen: IntArray
     hinted: IntArray
@@ -102,6 +105,11 @@ class Replica:
         """All slots that hold a key, in order of their keys' arrival."""
         return np.array(list(self._slot.values()), np.int64)
 
+    def others(self, slots: IntArray) -> IntArray:
+        """All used slots but these. By the keys' arrival, which a restart keeps: slots it moves."""
+        used = self.used()
+        return used[~np.isin(used, slots)]
+
     def keys(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""
         keys = [self._keys[slot] for slot in slots.tolist()]
@@ -121,6 +129,7 @@ class Replica:
         self.changes[slots] += changed & self.known(slots)
         self.changed[slots[changed]] = at
         self.fetched[slots] = at
+        self.asked[slots] = at
         self.fetches[slots] += 1
         return changed
 
@@ -140,7 +149,7 @@ class Replica:
         """The slots beyond the limit: those longest out of the windows, none of ``keep``."""
         if self.limit is None or len(self) <= self.limit:
             return np.empty(0, np.int64)
-        used = np.setdiff1d(self.used(), keep)
+        used = self.others(keep)
         oldest = used[np.argsort(self.seen[used], kind="stable")]
         return oldest[: len(self) - self.limit]
 

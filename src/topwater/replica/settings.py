@@ -9,7 +9,7 @@ from typing import Any, get_args
 from topwater.errors import QueryError
 from topwater.replica.budget import Budget
 from topwater.replica.estimators import estimators
-from topwater.replica.policies import Proposer, resolve
+from topwater.replica.policies import Proposer, rankers, resolve
 from topwater.replica.utility import Aim
 
 
@@ -39,6 +39,9 @@ class RefreshSettings:
         How many keys the replica remembers; None for all.
     seed
         For the policies that draw at random.
+    hint
+        Whether an event of a key is taken for a hint that its remote value changed. How good a
+        hint is learnt; it serves ``worth`` and the estimates.
     """
 
     remote: str
@@ -51,10 +54,12 @@ class RefreshSettings:
     default: float | None = None
     limit: int | None = None
     seed: int = 0
+    hint: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", Budget.of(self.budget))
-        entry, _ = resolve(self.policy)
+        # Only strings have prefixes; the registry refuses the rest by its list of names.
+        entry = resolve(self.policy)[0] if isinstance(self.policy, str) else rankers[self.policy]
         if entry.needs_rates and self.estimator is None:
             raise QueryError(
                 f"{self.policy!r} needs change rates",
@@ -84,9 +89,11 @@ class RefreshSettings:
                     field=name,
                     fix=f"use one of: {', '.join(get_args(choices))}",
                 )
-        for name, least in (("spare", 0), ("limit", 1)):
+        for name, least in (("spare", 0), ("limit", 1), ("seed", 0)):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < least):
+            if value is None and name == "limit":
+                continue
+            if type(value) is not int or value < least:
                 raise QueryError(
                     f"must be a whole number of at least {least}, not {value!r}",
                     field=name,

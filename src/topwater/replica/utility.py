@@ -42,9 +42,9 @@ class Utility:
         up = np.zeros(n + 1)
         down = np.zeros(n + 1)
         # Others move up one place (their gain is the better one) when the key sinks past them.
-        up[2:] = np.cumsum((gain[:-1] - gain[1:]) * discount[1:])
-        down[1:n] = np.cumsum((gain[1:] - gain[:-1]) * discount[:-1])
-        down[n] = down[n - 1] if n > 1 else 0.0
+        # Summed from the end, where gains are smallest: else they drown in the first ones.
+        up[1:n] = -_sums_to_end((gain[:-1] - gain[1:]) * discount[1:])
+        down[: n - 1] = -_sums_to_end((gain[1:] - gain[:-1]) * discount[:-1])
         return Utility(n, shown, *_WEIGHTS[aim], gain, discount, up, down)
 
     @property
@@ -62,6 +62,10 @@ class Utility:
         ndcg = -(own + others) / self.ideal
         crossed = (i < self.k) != (j < self.k)
         return np.asarray(self.ndcg_weight * ndcg + self.precision_weight * crossed / self.k)
+
+
+def _sums_to_end(terms: FloatArray) -> FloatArray:
+    return np.asarray(np.cumsum(terms[::-1])[::-1])
 
 
 def gains(n: int) -> FloatArray:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import FloatArray, IntArray, Millis
-from topwater.replica.beliefs import RATES, RateBeliefs, ValueModel
+from topwater.model import BoolArray, FloatArray, IntArray, Millis
+from topwater.replica.beliefs import Hints, RateBeliefs, ValueModel
 from topwater.replica.policies import PolicyEntry, Polls, Proposal, rankers
 from topwater.replica.replica import NEVER
 from topwater.replica.utility import Aim, Utility
@@ -31,6 +31,13 @@ class Worth:
         ``"relevance"``: the right items at the right places, the first ones above all (nDCG).
         ``"accuracy"``: the right set of k (precision). They differ: the first looks at the top
         of the ranking, the second at its border.
+
+    Attributes
+    ----------
+    rates, values
+        What is believed of how often values change, and how.
+    hints
+        What events say of changes, if they are taken for hints.
     """
 
     def __init__(self, seed: int = 0, aim: Aim = "relevance") -> None:
@@ -38,6 +45,7 @@ class Worth:
         self.aim: Aim = aim
         self.rates = RateBeliefs()
         self.values = ValueModel()
+        self.hints: Hints | None = None
 
     def rank(self, proposal: Proposal) -> IntArray:
         """The rows that are worth a fetch, most worthwhile first."""
@@ -48,20 +56,29 @@ class Worth:
     def worth(self, proposal: Proposal) -> FloatArray:
         """What a fetch of each row would bring."""
         worth = np.zeros(len(proposal))
-        rows = np.flatnonzero(
-            (proposal.position < len(proposal.ranking)) & np.isfinite(proposal.value)
-        )
+        rows = np.flatnonzero(proposal.inside)
         if not len(rows):
             return worth
-        if not self.values.ready:
-            self.values.start(proposal.value)
-        beliefs = self.rates.of(proposal.slots[rows])
-        stale = staleness(beliefs, proposal.now, proposal.fetched[rows])
-        worth[rows] = stale * self._uses(proposal, rows, beliefs) * self._loss(proposal, rows)
+        slots = proposal.slots[rows]
+        stale = self.stale(slots, proposal.now, proposal.fetched[rows], proposal.hinted[rows])
+        uses = self._uses(proposal, rows, self.rates.of(slots))
+        worth[rows] = stale * uses * self._loss(proposal, rows)
         return worth
+
+    def stale(
+        self, slots: IntArray, now: Millis, fetched: IntArray, hinted: BoolArray
+    ) -> FloatArray:
+        """The probability that a value differs by now from what was fetched."""
+        seconds = np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
+        if self.hints is not None:
+            seconds = seconds * self.hints.factors(hinted)
+        return self.rates.stale(self.rates.of(slots), seconds)
 
     def observe(self, polls: Polls) -> None:
         """Learn how values change."""
+        if self.hints is not None:
+            expected = self.rates.stale(self.rates.of(polls.slots), polls.seconds)
+            self.hints.observe(polls, expected)
         self.rates.observe(polls)
         self.values.observe(polls)
 
@@ -79,14 +96,22 @@ class Worth:
 
     def _loss(self, proposal: Proposal, rows: IntArray) -> FloatArray:
         """What the present ranking loses on average if only this key moved."""
-        could_be = self.values.could_be(proposal.value[rows], _QUANTILES)
+        value, here = proposal.value[rows], proposal.position[rows][:, None]
+        # A key without a value may have got one, as any other could be.
+        value = np.where(np.isfinite(value), value, self.values.mean)
+        could_be = self.values.could_be(value, _QUANTILES)
         scores = proposal.score_at(np.repeat(rows, could_be.shape[1]), could_be.ravel())
-        ascending = -proposal.ranking
-        above = np.searchsorted(ascending, -scores, side="left").reshape(could_be.shape)
-        here = proposal.position[rows][:, None]
+        scores = np.where(np.isfinite(scores), scores, -np.inf)
+        above = np.searchsorted(-proposal.ranking, -scores, side="left").reshape(could_be.shape)
         truly_at = above - (above > here)
-        utility = Utility.over(len(proposal.ranking), proposal.k, self.aim)
-        return np.asarray(utility.loss(here, truly_at).mean(axis=1))
+        n = len(proposal.ranking)
+        ranked = here[:, 0] < n
+        loss = np.empty(could_be.shape)
+        for those, places in ((ranked, n), (~ranked, n + 1)):
+            if those.any():
+                utility = Utility.over(places, proposal.k, self.aim)
+                loss[those] = utility.loss(here[those], truly_at[those])
+        return np.asarray(loss.mean(axis=1))
 
     def _uses(self, proposal: Proposal, rows: IntArray, beliefs: FloatArray) -> FloatArray:
         """In how many answers, this one included, a value fetched now will be used and right."""
@@ -94,14 +119,8 @@ class Worth:
         opens = proposal.now - proposal.width + ahead * proposal.step
         inside = proposal.last_event[rows][:, None] > opens[None, :]
         present = np.where(inside, 1.0, proposal.presence[rows][:, None])
-        survives = np.exp(-np.outer(RATES, ahead) * (proposal.step / 1_000))
+        survives = np.exp(-np.outer(self.rates.grid, ahead) * (proposal.step / 1_000))
         return np.asarray(1.0 + ((_DECAY**ahead) * present * (beliefs @ survives)).sum(axis=1))
-
-
-def staleness(beliefs: FloatArray, now: Millis, fetched: IntArray) -> FloatArray:
-    """The probability that a value differs by now from what was fetched."""
-    age = np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
-    return np.asarray((beliefs * -np.expm1(-np.outer(age, RATES))).sum(axis=1))
 
 
 rankers.add("worth", PolicyEntry(Worth), "what knowing a value is worth to the answers")
