@@ -68,6 +68,11 @@ def _sums_to_end(terms: FloatArray) -> FloatArray:
     return np.asarray(np.cumsum(terms[::-1])[::-1])
 
 
+def weights(aim: Aim) -> tuple[float, float]:
+    """What nDCG@k and precision@k count."""
+    return _WEIGHTS[aim]
+
+
 def gains(n: int) -> FloatArray:
     """The gain of each place, as a share of 2^n: 2^(n − place) − 1, place from 0."""
     return np.asarray(np.exp2(-np.arange(n, dtype=np.float64)) - np.exp2(-float(n)))

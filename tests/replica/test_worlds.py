@@ -1,0 +1,41 @@
+"""The gain of knowing one key, against showing the answer again with that key known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from topwater.model import FloatArray
+from topwater.replica.utility import Aim, weights
+from topwater.replica.worlds import gain_of_knowing
+
+
+def utility(shown: list[int], truth: FloatArray, k: int, aim: Aim) -> float:
+    """Plainly: sort, look up, add up."""
+    n = len(truth)
+    order = sorted(range(n), key=lambda key: (-truth[key], key))
+    place = {key: at for at, key in enumerate(order)}
+    top = shown[:k]
+    gain = sum((2.0 ** (n - place[key]) - 1) / np.log2(at + 2) for at, key in enumerate(top))
+    ideal = sum((2.0 ** (n - at) - 1) / np.log2(at + 2) for at in range(min(k, n)))
+    ndcg_weight, precision_weight = weights(aim)
+    right = sum(place[key] < min(k, n) for key in top) / min(k, n)
+    return float(ndcg_weight * gain / ideal + precision_weight * right)
+
+
+@pytest.mark.parametrize("aim", ["relevance", "accuracy"])
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 1), (5, 2), (5, 5), (5, 9), (9, 3)])
+def test_the_gain_is_what_showing_again_would_bring(aim: Aim, n: int, k: int) -> None:
+    rng = np.random.default_rng(n * 10 + k)
+    believed = -np.sort(-rng.random(n))
+    worlds = np.where(rng.random((40, n)) < 0.4, rng.random((40, n)), believed)
+    expected = np.zeros(n)
+    for truth in worlds:
+        before = utility(list(range(n)), truth, k, aim)
+        for key in range(n):
+            known = believed.copy()
+            known[key] = truth[key]
+            shown = sorted(range(n), key=lambda each: (-known[each], each))
+            expected[key] += utility(shown, truth, k, aim) - before
+    found = gain_of_knowing(believed, worlds, k, aim)
+    assert found == pytest.approx(expected / len(worlds), abs=1e-9)
