@@ -50,7 +50,7 @@ class Effort:
         return max(point.window for point in self.grid) + self.spare_objects
 
 
-FULL = Effort(tuple(paper_grid()), 5_000_000, 1.2, 0.5, 2.0, 5, 12_000_000, 100_000_000)
+FULL = Effort(tuple(paper_grid()), 5_000_000, 0.8, 0.3, 1.2, 5, 5_000_000, 100_000_000)
 QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.1, 0.05, 0.3, 3, 800_000, 10_000_000)
 
 
@@ -248,17 +248,32 @@ def _max_pass(point: Point, stream: Stream, slides: int) -> float:
 def _filled(name: str, point: Point, stream: Stream, effort: Effort) -> CandidateList:
     """A list whose first window is full, answered and expired."""
     held = build(name, point.windows, point.k)
-    # Lists without a sweep may be very slow: look at the clock.
-    slow = not isinstance(held, Sweeps)
-    size = max(1, (16_000 if slow else _BATCH) // point.step) * point.step
-    deadline = time.process_time() + effort.fill_seconds
     last = point.window - point.step
-    for start in range(0, last, size):
-        held.add(stream.arrivals(start, min(start + size, last), point.step))
-        if slow and time.process_time() > deadline:
-            raise Skipped(f"the window was not full after {effort.fill_seconds:g} s")
+    if isinstance(held, Sweeps):
+        size = max(1, _BATCH // point.step) * point.step
+        for start in range(0, last, size):
+            held.add(stream.arrivals(start, min(start + size, last), point.step))
+    else:
+        _fill_in_time(held, point, stream, last, effort.fill_seconds)
     sweep(held, stream.arrivals(last, point.window, point.step), 0, 0)
     return held
+
+
+def _fill_in_time(
+    held: CandidateList, point: Point, stream: Stream, last: int, seconds: float
+) -> None:
+    """Add objects up to ``last``, in batches so small that the clock is seen often."""
+    start, size, began = 0, point.step, time.process_time()
+    before = began
+    while start < last:
+        stop = min(start + size, last)
+        held.add(stream.arrivals(start, stop, point.step))
+        start, now = stop, time.process_time()
+        if now - began > seconds:
+            raise Skipped(f"the window was not full after {seconds:g} s")
+        if now - before < seconds / 50:
+            size *= 2
+        before = now
 
 
 def _steady(held: CandidateList, point: Point, stream: Stream, slides: int, seconds: float) -> Run:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from topwater.topk import build, sweep
 from topwater.topk.runs import reduce
 
 _REPEATS = 3
-_COMPARED = 4_000_000
+_COMPARED = 1_000_000
 
 ENGINES: dict[str, Callable[[], Engine]] = {"duckdb": DuckDB, "polars": Polars}
 """The engines by name."""
@@ -66,7 +66,7 @@ def compete(name: str, point: Point, stream: Stream, rows: int, seconds: float) 
     chosen = [(form, slides) for form, slides in chosen if slides]
     if not chosen:
         return f"a single window means more than {rows:,} rows to any form"
-    right = _expected(point, stream, max(slides for _, slides in chosen))
+    right = _expected(point, stream)
     held = _held(point, stream)
     runs: list[Best] = []
     for form, slides in chosen:
@@ -104,6 +104,7 @@ def _run(engine: Engine, form: Form, job: Job, right: Answers, seconds: float, b
     return Best(form.name, spent, job.slides, engine.threads, same)
 
 
+@lru_cache(maxsize=1)
 def _held(point: Point, stream: Stream) -> Arrivals:
     """The pane tops of the first window, without its last pane."""
     return reduce(stream.arrivals(0, point.window - point.step, point.step), point.k)
@@ -114,10 +115,11 @@ def _fresh(point: Point, stream: Stream, slides: int) -> Arrivals:
     return stream.arrivals(first, first + slides * point.step, point.step)
 
 
-def _expected(point: Point, stream: Stream, slides: int) -> Answers:
-    """Our answers of the same windows: all of them, or as many as are compared."""
-    slides = max(1, min(slides, _COMPARED // point.k))
+@lru_cache(maxsize=1)
+def _expected(point: Point, stream: Stream) -> Answers:
+    """Our answers of the same windows, as many as are compared."""
+    more = min((len(stream) - point.window) // point.step, _COMPARED // point.k)
     held = build("panes", point.windows, point.k)
-    stop = point.window + (slides - 1) * point.step
-    found, _, _ = sweep(held, stream.arrivals(0, stop, point.step), 0, slides - 1)
+    stop = point.window + more * point.step
+    found, _, _ = sweep(held, stream.arrivals(0, stop, point.step), 0, more)
     return found.score, found.key
