@@ -337,7 +337,9 @@ class Scripted:
         if deadline is not None and self.seconds_per_key > 0:
             ok[int(max(0.0, deadline) / self.seconds_per_key) :] = False
         values = np.array([self.value(key) for key in asked], np.float64)
-        return Fetched(np.where(ok, values, np.nan), ok, self.seconds_per_key * len(asked))
+        seconds = self.seconds_per_key * len(asked)
+        seconds = seconds if deadline is None else min(seconds, max(0.0, deadline))
+        return Fetched(np.where(ok, values, np.nan), ok, seconds)
 
     def value(self, key: Key, at: Millis | None = None) -> float:
         """The true value of a key at a time, by default now; NaN if it has none."""

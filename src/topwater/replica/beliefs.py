@@ -142,13 +142,19 @@ class ValueModel:
         """Whether a change was observed."""
         return self._sums is not None and self._sums[0] > self.pairs
 
+    @property
+    def moves(self) -> bool:
+        """Whether values are known to differ, from each other or from what they were."""
+        return bool(np.any(self._residuals != 0))
+
     def start(self, values: FloatArray) -> None:
         """Begin with the values that the replica holds."""
         # Sorted, because sums depend on the order, and a restart changes it.
         values = np.sort(values[np.isfinite(values)])
         if not len(values):
             return
-        mean, spread = float(values.mean()), float(values.var())
+        with np.errstate(over="ignore"):
+            mean, spread = float(values.mean()), float(values.var())
         # Sums: weight, mean, covariance, variance.
         self._sums = np.array([self.pairs, mean, 0.5 * self.pairs * spread, self.pairs * spread])
         self._residuals = np.quantile(values - mean, _middles(32))
@@ -161,7 +167,7 @@ class ValueModel:
     @property
     def memory(self) -> float:
         """ρ: how much of its distance to the mean a value keeps when it changes."""
-        if self._sums is None or self._sums[3] <= 0:
+        if self._sums is None or self._sums[3] <= 0 or not np.isfinite(self._sums).all():
             return 0.5
         return float(np.clip(self._sums[2] / self._sums[3], 0.0, 1.0))
 
@@ -177,8 +183,9 @@ class ValueModel:
         residuals = after - (self.mean + self.memory * (before - self.mean))
         self._residuals = np.append(self._residuals, residuals)[-self.ring :]
         weight, mean = self._sums[0], self.mean
-        self._sums[2] += float((before - mean) @ (after - mean))
-        self._sums[3] += float((before - mean) @ (before - mean))
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._sums[2] += ((before - mean) * (after - mean)).sum()
+            self._sums[3] += ((before - mean) ** 2).sum()
         self._sums[0] = weight + len(after)
         self._sums[1] = mean + float((after - mean).sum()) / self._sums[0]
 

@@ -64,9 +64,11 @@ class Budget:
                 field="budget.carry_over",
                 fix="use it with a number of fetches",
             )
-        if self.accuracy is not None and not 0 < self.accuracy <= 1:
+        if self.accuracy is not None and not (
+            isinstance(self.accuracy, float | int) and 0 < self.accuracy <= 1
+        ):
             raise QueryError(
-                f"must be above 0 and at most 1, not {self.accuracy}",
+                f"must be above 0 and at most 1, not {self.accuracy!r}",
                 field="budget.accuracy",
                 fix="0.9 asks for nine of ten right",
             )
@@ -119,10 +121,12 @@ class Purse:
             return max(1, int(left / self.seconds_per_fetch)) if left > 0 else 0
         return int(self.tokens)
 
-    def spend(self, fetches: int, seconds: float, typical_worth: float) -> None:
+    def spend(self, fetches: int, answered: int, seconds: float, typical_worth: float) -> None:
         """Take note of what one window cost, and prepare for the next."""
         if fetches and 0 < seconds < math.inf:
-            self.seconds_per_fetch += 0.3 * (seconds / fetches - self.seconds_per_fetch)
+            # Those that the deadline cut off took no time: what counts is how many came.
+            cost = seconds / max(1, answered)
+            self.seconds_per_fetch += 0.3 * (cost - self.seconds_per_fetch)
         if self.budget.fetches is None:
             return
         if not self.budget.carry_over:
@@ -131,9 +135,11 @@ class Purse:
         per_window = self.budget.fetches
         self.tokens = min(self.bucket * per_window, self.tokens - fetches + per_window)
         if per_window and typical_worth > 0:
-            half = self.bucket * per_window / 2
+            lack = 1.0 - self.tokens / (self.bucket * per_window / 2)
+            # What a full bucket can't take is lost, so the threshold falls faster than it rises.
+            gain = 0.2 if lack > 0 else 0.5
             start = self._start_threshold * typical_worth
-            self.threshold = (self.threshold or start) * (1.0 + 0.2 * (half - self.tokens) / half)
+            self.threshold = (self.threshold or start) * (1.0 + gain * lack)
 
     def snapshot(self) -> dict[str, float]:
         """For JSON."""

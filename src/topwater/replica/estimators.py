@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.protocols import Registry
 from topwater.replica.slots import SlotTable
 
@@ -149,6 +150,40 @@ class Forgetting(SlotTable):
         mean = ratio(seconds, polls, otherwise=1.0)
         moving = -np.log(np.minimum(share, 1.0)) / mean
         return np.where(changes > 0, moving, _unchanged(seconds))
+
+
+class Known:
+    """Rates that need no estimate, because somebody knows them.
+
+    Parameters
+    ----------
+    known
+        Changes per second by key, the key as text; 0 for never.
+    keys
+        The keys in slots of the replica.
+    """
+
+    def __init__(self, known: Mapping[str, float], keys: Callable[[IntArray], KeyArray]) -> None:
+        self._known = known
+        self._keys = keys
+
+    def observe(self, slots: IntArray, seconds: FloatArray, changed: BoolArray) -> None:
+        """Nothing to learn."""
+
+    def rates(self, slots: IntArray) -> FloatArray:
+        """Changes per second; a key of which nothing is known changes once a minute."""
+        keys = self._keys(slots).tolist()
+        return np.array([self._known.get(str(key), START_RATE) for key in keys], np.float64)
+
+    def reset(self, slots: IntArray) -> None:
+        """Nothing to forget."""
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:  # noqa: ARG002
+        """Nothing to keep."""
+        return {}
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Nothing was kept."""
 
 
 def _unchanged(seconds: FloatArray) -> FloatArray:

@@ -50,8 +50,9 @@ class Proposal:
     position
         The place of each key in the present ranking, from 0; the number of ranked keys if it is
         not in the window.
-    value, fetched, asked
-        What the replica remembers, since when, and when it was last asked for.
+    value, fetched, asked, vain
+        What the replica remembers, since when, when it was last asked for, and how often in a
+        row in vain.
     last_event
         The time of the key's last event in the window, or a time long ago.
     hinted
@@ -77,6 +78,7 @@ class Proposal:
     value: FloatArray
     fetched: IntArray
     asked: IntArray
+    vain: IntArray
     last_event: IntArray
     hinted: BoolArray
     rates: FloatArray

@@ -17,7 +17,7 @@ from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, M
 from topwater.protocols import Source
 from topwater.replica.beliefs import Hints, RateBeliefs
 from topwater.replica.budget import Purse
-from topwater.replica.estimators import RateEstimator, estimators
+from topwater.replica.estimators import Known, RateEstimator, estimators
 from topwater.replica.policies import Polls, Proposal, Proposer, Truth, resolve
 from topwater.replica.replica import NEVER, Replica
 from topwater.replica.settings import RefreshSettings
@@ -140,7 +140,7 @@ class Refresher:
         self._rates: RateEstimator | None = None
         self._typical_worth = 0.0
         if self._entry.needs_rates and settings.estimator is not None:
-            self._rates = estimators[settings.estimator]()
+            self._rates = self._estimator(settings.estimator)
 
     def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
         """Begin with values that are known already, without cost."""
@@ -189,6 +189,13 @@ class Refresher:
         self._judge.rates.pooled = np.array(meta["pooled"])
         if self._judge.hints is not None:
             self._judge.hints.restore(meta["hints"])
+
+    def _estimator(self, given: str | Mapping[str, Mapping[str, float]]) -> RateEstimator:
+        if isinstance(given, Mapping):
+            # A restart builds another replica.
+            return Known(given["known"], lambda slots: self.replica.keys(slots))
+        made: RateEstimator = estimators[given]()
+        return made
 
     def _parts(self) -> list[Any]:
         parts: list[Any] = [self._policy]
@@ -251,6 +258,7 @@ class Refresher:
             value=self._remote(here),
             fetched=self.replica.fetched[here],
             asked=self.replica.asked[here],
+            vain=self.replica.vain[here],
             last_event=last_event,
             hinted=self._hinted(here),
             rates=np.zeros(len(here)) if self._rates is None else self._rates.rates(here),
@@ -285,13 +293,21 @@ class Refresher:
         unknown = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
         unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
         ranked = self._policy.rank(proposal)
-        if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
-            worth = self._policy.worth(proposal)[ranked]
-            self._typical_worth = float(worth[: max(1, allowance)].mean()) if len(worth) else 0.0
-            ranked = ranked[worth >= self.purse.threshold]
         ranked = ranked[~np.isin(ranked, unknown)]
+        if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
+            ranked = self._worthwhile(self._policy, proposal, ranked)
         elected = np.concatenate([unknown, ranked])
         return elected if self._entry.unbounded else elected[:allowance]
+
+    def _worthwhile(self, policy: Worth, proposal: Proposal, ranked: IntArray) -> IntArray:
+        """The rows that are not put off in favour of later windows."""
+        if not policy.values.moves:
+            self._typical_worth = 0.0
+            return ranked
+        worth = policy.worth(proposal)[ranked]
+        most = worth[: max(1, self.purse.allowance())]
+        self._typical_worth = float(most.mean()) if len(most) else 0.0
+        return ranked[worth >= self.purse.threshold]
 
     def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
         """Ask the source, write the replica, and let everybody learn."""
@@ -303,7 +319,7 @@ class Refresher:
         # Where the remote side has no value and had none before, that is what is known now.
         good = got.ok & (finite | np.isnan(before))
         values = np.where(finite, got.values, np.nan)
-        self.replica.asked[slots] = proposal.now
+        self.replica.miss(slots[~good], proposal.now)
         changed = self.replica.put(slots[good], values[good], proposal.now)
         again = known[good]
         hinted = self._hinted(slots, since=fetched)
@@ -319,8 +335,9 @@ class Refresher:
         self._learn(polls)
         if not again.all() and not self._judge.values.learnt:
             self._judge.values.start(self.replica.value)
-        self.purse.spend(len(rows), got.seconds, self._typical_worth)
-        failed, bad = int(np.count_nonzero(~got.ok)), int(np.count_nonzero(got.ok & ~finite))
+        answered = int(np.count_nonzero(got.ok))
+        self.purse.spend(len(rows), answered, got.seconds, self._typical_worth)
+        failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
         return _Outcome(keys, failed, bad, got.seconds)
 
     def _learn(self, polls: Polls) -> None:

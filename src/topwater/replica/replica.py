@@ -25,6 +25,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "changed": (np.int64, NEVER),
     "seen": (np.int64, NEVER),
     "hinted": (np.int64, NEVER),
+    "vain": (np.int64, 0),
     "fetches": (np.int64, 0),
     "changes": (np.int64, 0),
     "presence": (np.float64, 0.08),
@@ -48,8 +49,10 @@ class Replica:
     fetched, asked, changed, seen, hinted
         When the key was last fetched, asked for (perhaps in vain), found changed, in a window,
         and in an event.
+    vain
+        How often in a row it was asked for in vain.
     fetches, changes
-        How often.
+        How often it was fetched, and found changed.
     presence, window
         In what share of the windows the key was, as of the last window that held it.
 
@@ -71,6 +74,7 @@ class Replica:
     changed: IntArray
     seen: IntArray
     hinted: IntArray
+    vain: IntArray
     fetches: IntArray
     changes: IntArray
     presence: FloatArray
@@ -130,8 +134,14 @@ class Replica:
         self.changed[slots[changed]] = at
         self.fetched[slots] = at
         self.asked[slots] = at
+        self.vain[slots] = 0
         self.fetches[slots] += 1
         return changed
+
+    def miss(self, slots: IntArray, at: Millis) -> None:
+        """Note that these keys were asked for, and nothing came. It renews nothing else."""
+        self.asked[slots] = at
+        self.vain[slots] += 1
 
     def present(self, slots: IntArray, window: int, at: Millis) -> None:
         """Note that these keys are in a window."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from topwater.replica.budget import Budget
 from topwater.replica.estimators import estimators
 from topwater.replica.policies import Proposer, rankers, resolve
 from topwater.replica.utility import Aim
+from topwater.scoring import Constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class RefreshSettings:
     aim
         What ``worth`` is to save: ``"relevance"`` or ``"accuracy"``.
     estimator
-        Of change rates, for the policies that need them.
+        Of change rates, for the policies that need them: a registry name, or the rates if they
+        are known, in changes per second by key: ``{"known": {"a": 0.01}}``.
     default
         The value of keys that the remote side does not know; None leaves them out.
     limit
@@ -50,7 +53,7 @@ class RefreshSettings:
     spare: int = 10
     refresh_from: Proposer | None = None
     aim: Aim = "relevance"
-    estimator: str | None = "irregular"
+    estimator: str | Mapping[str, Mapping[str, float]] | None = "irregular"
     default: float | None = None
     limit: int | None = None
     seed: int = 0
@@ -58,16 +61,15 @@ class RefreshSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", Budget.of(self.budget))
-        # Only strings have prefixes; the registry refuses the rest by its list of names.
-        entry = resolve(self.policy)[0] if isinstance(self.policy, str) else rankers[self.policy]
+        # The registry refuses what is no string, and names the alternatives.
+        entry = resolve(self.policy)[0] if type(self.policy) is str else rankers[self.policy]
         if entry.needs_rates and self.estimator is None:
             raise QueryError(
                 f"{self.policy!r} needs change rates",
                 field="estimator",
                 fix=f"use one of: {', '.join(estimators)}",
             )
-        if self.estimator is not None:
-            estimators[self.estimator]
+        object.__setattr__(self, "estimator", _estimator(self.estimator))
         if type(self.remote) is not str or not self.remote:
             raise QueryError(
                 f"{self.remote!r} is no name", field="refresh.remote", fix="name the remote value"
@@ -99,6 +101,16 @@ class RefreshSettings:
                     field=name,
                     fix="leave it out for the default",
                 )
+        if self.default is not None and not _is_number(self.default):
+            raise QueryError(
+                f"must be a finite number, not {self.default!r}",
+                field="default",
+                fix="leave it out to leave out keys that the remote side does not know",
+            )
+        if type(self.hint) is not bool:
+            raise QueryError(
+                f"must be true or false, not {self.hint!r}", field="hint", fix="leave it out"
+            )
 
     @staticmethod
     def of(spec: Any) -> RefreshSettings:
@@ -122,4 +134,34 @@ class RefreshSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return asdict(self)
+        plain = asdict(self)
+        if isinstance(self.estimator, Mapping):
+            plain["estimator"] = {"known": dict(self.estimator["known"])}
+        return plain
+
+
+def _estimator(given: Any) -> str | Mapping[str, Mapping[str, float]] | None:
+    """An estimator's name as it is; known rates with their keys as text, as JSON has them."""
+    if not isinstance(given, Mapping):
+        if given is not None:
+            estimators[given]
+        return given
+    rates = given.get("known")
+    if set(given) != {"known"} or not isinstance(rates, Mapping):
+        raise QueryError(
+            f"{sorted(map(str, given))} are no known rates",
+            field="estimator",
+            fix=f'write {{"known": {{"key": 0.01}}}}, or use one of: {", ".join(estimators)}',
+        )
+    for key, rate in rates.items():
+        if not _is_number(rate) or rate < 0:
+            raise QueryError(
+                f"must be at least 0, not {rate!r}",
+                field=f"estimator.known.{key}",
+                fix="give changes per second",
+            )
+    return Constants(known=Constants({str(key): float(rate) for key, rate in rates.items()}))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, float | int) and type(value) is not bool and math.isfinite(value)

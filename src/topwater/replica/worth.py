@@ -62,7 +62,9 @@ class Worth:
         slots = proposal.slots[rows]
         stale = self.stale(slots, proposal.now, proposal.fetched[rows], proposal.hinted[rows])
         uses = self._uses(proposal, rows, self.rates.of(slots))
-        worth[rows] = stale * uses * self._loss(proposal, rows)
+        # A source that failed will rather fail again.
+        answers = 0.5 ** proposal.vain[rows]
+        worth[rows] = stale * uses * answers * self._loss(proposal, rows)
         return worth
 
     def stale(
@@ -96,6 +98,9 @@ class Worth:
 
     def _loss(self, proposal: Proposal, rows: IntArray) -> FloatArray:
         """What the present ranking loses on average if only this key moved."""
+        if not self.values.moves:
+            # Nothing is known of how far values move, so none can be told to be harmless.
+            return np.ones(len(rows))
         value, here = proposal.value[rows], proposal.position[rows][:, None]
         # A key without a value may have got one, as any other could be.
         value = np.where(np.isfinite(value), value, self.values.mean)

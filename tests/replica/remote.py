@@ -1,0 +1,125 @@
+"""Queries with a remote part over small streams, and the one rule with true values."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from topwater.model import Answer
+from topwater.monitor import TopKMonitor
+from topwater.query import TopKQuery
+from topwater.replica.policies import Proposal
+from topwater.windows import sliding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from topwater.testing import Scripted
+
+Event = tuple[Any, int]
+"""(key, time)"""
+
+MINUTE = 60_000
+
+
+def query_of(**changes: Any) -> TopKQuery:
+    """Mentions plus a remote value, over 100 s every minute; other refresh settings by name."""
+    plain: dict[str, Any] = {
+        "key": "who",
+        "time": "at",
+        "window": sliding("100 s", "60 s"),
+        "take": {"n": "count"},
+        "score": "n + remote",
+        "k": 3,
+    }
+    named = {name: changes.pop(name) for name in [*changes] if name in plain}
+    return TopKQuery(**{**plain, **named}, refresh={"remote": "remote", **changes})
+
+
+def batch_of(events: Sequence[Event]) -> dict[str, Any]:
+    keys = [key for key, _ in events]
+    whole = all(isinstance(key, int) for key in keys)
+    return {
+        "who": np.array(keys, np.int64 if whole else object),
+        "at": np.array([time for _, time in events], np.int64),
+    }
+
+
+class Loop:
+    """A monitor whose source's clock stands at the close of the window being answered."""
+
+    def __init__(self, query: TopKQuery, source: Scripted, **more: Any) -> None:
+        self.query, self.source = query, source
+        self.monitor = TopKMonitor.build(query, source=source, **more)
+
+    def ingest(self, events: Sequence[Event]) -> None:
+        if events:
+            self.monitor.ingest(batch_of(events))
+
+    def answer(self) -> Answer:
+        """The next window's."""
+        close = self.monitor.next_close()
+        assert close is not None
+        self.source.now = close - 1
+        (answer,) = self.monitor.close_until(close)
+        return answer
+
+    def answers(self, until: int) -> list[Answer]:
+        found = []
+        while (close := self.monitor.next_close()) is not None and close <= until:
+            found.append(self.answer())
+        return found
+
+    def restart(self) -> None:
+        state = self.monitor.snapshot()
+        self.monitor = TopKMonitor.build(self.query, state, source=self.source)
+
+
+def one_rule(
+    query: TopKQuery,
+    events: Iterable[Event],
+    answer: Answer,
+    score: Callable[[int, float], float],
+    value: Callable[[Any], float],
+) -> list[tuple[Any, float]]:
+    """(key, score) of the k best of the answer's window, from scratch and by true values."""
+    inside: dict[Any, list[int]] = {}
+    for key, time in events:
+        if answer.window.opens < time <= answer.window.closes:
+            inside.setdefault(key, []).append(time)
+    scored = [(key, score(len(times), value(key)), max(times)) for key, times in inside.items()]
+    ranked = sorted(
+        (row for row in scored if math.isfinite(row[1])), key=lambda row: (-row[1], -row[2], row[0])
+    )
+    return [(key, each) for key, each, _ in ranked[: query.k]]
+
+
+def shown(answer: Answer) -> list[tuple[Any, float]]:
+    return [(row.key, row.score) for row in answer.rows]
+
+
+def proposal_of(n: int, **columns: Any) -> Proposal:
+    """n keys ranked 0 to n - 1, all fetched at 0 and in the window; other columns by name."""
+    plain: dict[str, Any] = {
+        "window": 0,
+        "now": 0,
+        "width": 100,
+        "step": 60,
+        "k": 3,
+        "keys": np.arange(n),
+        "slots": np.arange(n),
+        "position": np.arange(n),
+        "value": np.zeros(n),
+        "fetched": np.zeros(n, np.int64),
+        "asked": np.zeros(n, np.int64),
+        "vain": np.zeros(n, np.int64),
+        "last_event": np.zeros(n, np.int64),
+        "hinted": np.zeros(n, bool),
+        "rates": np.zeros(n),
+        "presence": np.full(n, 0.5),
+        "ranking": -np.arange(n, dtype=np.float64),
+        "score_at": lambda _, remote: remote,
+    }
+    return Proposal(**{**plain, **columns})

@@ -1,0 +1,252 @@
+"""Policies: their contract, and the worked examples of the papers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from remote import proposal_of
+
+from topwater.errors import QueryError
+from topwater.model import IntArray
+from topwater.replica.policies import (
+    BestBefore,
+    Borderline,
+    FromTheTop,
+    LeastRecent,
+    Policy,
+    Polls,
+    Proposal,
+    TrueBestBefore,
+    rankers,
+)
+from topwater.replica.settings import RefreshSettings
+from topwater.replica.worth import Worth
+from topwater.testing import check_policy
+
+NAMES = [prefix + name for name in rankers for prefix in ("", "at-", "wsj-", "gnr-")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_contract(name: str) -> None:
+    check_policy(name, steps=5)
+
+
+def test_contract_of_a_policy_of_ones_own() -> None:
+    check_policy(LeastRecent, seeds=range(1))
+
+
+class Twice(LeastRecent):
+    def rank(self, proposal: Proposal) -> IntArray:
+        return np.repeat(super().rank(proposal), 2)
+
+
+class Fickle(LeastRecent):
+    turns = 0
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        Fickle.turns += 1
+        return np.roll(super().rank(proposal), Fickle.turns)
+
+
+class Scribbler(LeastRecent):
+    def rank(self, proposal: Proposal) -> IntArray:
+        proposal.value[:] = 0.0
+        return super().rank(proposal)
+
+
+class Peeker(LeastRecent):
+    def rank(self, proposal: Proposal) -> IntArray:
+        assert proposal.truth is not None
+        return np.argsort(proposal.truth(proposal.keys)[0])
+
+
+class ByHistory(LeastRecent):
+    """It counts its elections, and forgets the count at a restart."""
+
+    seen = -1
+
+    def rank(self, proposal: Proposal) -> IntArray:
+        self.seen = max(self.seen + (proposal.window != self.seen), 0)
+        return np.roll(super().rank(proposal), self.seen)
+
+
+@pytest.mark.parametrize(
+    ("broken", "clause"),
+    [(Twice, "P1"), (Fickle, "P2"), (ByHistory, "P2"), (Scribbler, "P3"), (Peeker, "P3")],
+)
+def test_the_check_finds_what_is_broken(broken: Any, clause: str) -> None:
+    with pytest.raises(AssertionError, match=clause):
+        check_policy(broken, seeds=range(2))
+
+
+def elected(policy: Policy, proposal: Proposal, names: str, budget: int) -> str:
+    return "".join(names[row] for row in policy.rank(proposal)[:budget])
+
+
+def test_figure_6d() -> None:
+    """The list G E C F A, k 3, N 1: TSM looks at the top, BSM around the border."""
+    proposal = proposal_of(5, k=3)
+    assert elected(FromTheTop(), proposal, "GECFA", 2) == "GE"
+    assert set(elected(Borderline(), proposal, "GECFA", 2)) == {"C", "F"}
+    assert elected(Borderline(), proposal, "GECFA", 5) == "FCAEG"
+
+
+def test_bsm_goes_on_where_one_side_ends() -> None:
+    assert Borderline().rank(proposal_of(9, k=2)).tolist() == [2, 1, 3, 0, 4, 5, 6, 7, 8]
+    assert Borderline().rank(proposal_of(3, k=5)).tolist() == [2, 1, 0]
+
+
+def test_lru_takes_the_oldest_and_of_equals_the_higher() -> None:
+    proposal = proposal_of(4, asked=np.array([5, 3, 9, 3]), position=np.array([3, 2, 1, 0]))
+    assert LeastRecent().rank(proposal).tolist() == [3, 1, 0, 2]
+
+
+def in_seconds(**columns: Any) -> dict[str, Any]:
+    times = ("now", "width", "step", "last_event", "fetched", "asked")
+    return {name: x * 1_000 if name in times else x for name, x in columns.items()}
+
+
+def wbm(best_before: list[float], intervals: list[float], **columns: Any) -> tuple[Any, Proposal]:
+    """WBM with best-before times as in a figure, in seconds, which an earlier election set."""
+    n = len(best_before)
+    policy = BestBefore()
+    policy._times.put(
+        np.arange(n), np.column_stack([np.array(best_before), np.array(intervals)]) * 1_000
+    )
+    proposal = proposal_of(
+        n,
+        rates=1 / np.array(intervals),
+        fetched=np.full(n, -(10**6)),
+        **in_seconds(**columns),
+    )
+    return policy, proposal
+
+
+def test_acquatop_figure_5() -> None:
+    """Width 5, slide 2, now 5: possibly stale A, B, E; L 1, 1, 3; V 3, 3, 4; B 1 takes E.
+
+    ::
+
+        time  0    1    2    3    4    5
+        last  B    A    C    D    E
+    """
+    last = np.array([2, 2, 3, 4, 5])
+    policy, proposal = wbm(
+        [5, 5, 7, 8, 5],
+        [6, 6, 5, 5, 8],
+        now=5,
+        width=5,
+        step=2,
+        last_event=last,
+    )
+    assert elected(policy, proposal, "ABCDE", 3) == "EAB"
+
+
+def test_acqua_figure_2() -> None:
+    """Now 8, slide 1: possibly stale a, c, d; min(L, V) 1, 3, 1; B 1 takes c, then τ_c is 11."""
+    policy, proposal = wbm(
+        [8, 10, 8, 7],
+        [4, 5, 3, 2],
+        now=8,
+        width=4,
+        step=1,
+        last_event=np.array([5, 6, 7, 7]),
+    )
+    assert elected(policy, proposal, "abcd", 1) == "c"
+    assert set(elected(policy, proposal, "abcd", 4)) == {"a", "c", "d"}
+    fetched = np.array([2])
+    policy.observe(
+        Polls(8_000, fetched, np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), fetched > 0)
+    )
+    assert policy._times.at(fetched)[0, 0] == pytest.approx(11_000)
+
+
+def test_a_best_before_time_long_past_moves_past_now() -> None:
+    policy, proposal = wbm([1], [3], now=20, width=5, step=1, last_event=np.array([20]))
+    policy.rank(proposal)
+    one = np.array([0])
+    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one < 0))
+    assert policy._times.at(one)[0, 0] == pytest.approx(22_000)
+
+
+def test_the_first_fetch_of_a_key_moves_its_best_before_time_too() -> None:
+    """It is no poll, so `observe` never hears of it."""
+    policy = BestBefore()
+    first = proposal_of(1, now=60_000, rates=np.array([1 / 100]), fetched=np.array([-(2**62)]))
+    assert policy.rank(first).tolist() == [0]
+    after = proposal_of(1, now=120_000, rates=np.array([1 / 100]), fetched=np.array([60_000]))
+    assert policy.rank(after).tolist() == []
+    later = proposal_of(1, now=180_000, rates=np.array([1 / 100]), fetched=np.array([60_000]))
+    assert policy.rank(later).tolist() == [0]
+
+
+def test_tumbling_windows_are_ordered_by_how_long_values_last() -> None:
+    columns: dict[str, Any] = {"now": 10, "width": 5, "last_event": np.array([6, 10])}
+    policy, proposal = wbm([10, 10], [40, 30], step=5, **columns)
+    assert policy.rank(proposal).tolist() == [0, 1]
+    policy, proposal = wbm([10, 10], [40, 30], step=1, **columns)
+    assert policy.rank(proposal).tolist() == [1, 0]
+
+
+def test_a_rate_of_zero_is_never_stale() -> None:
+    proposal = proposal_of(2, now=60, rates=np.array([0.0, 1.0]))
+    assert BestBefore().rank(proposal).tolist() == [1]
+
+
+def test_wbm_star_knows_what_is_stale() -> None:
+    proposal = proposal_of(
+        3,
+        value=np.array([1.0, 2.0, np.nan]),
+        truth=lambda _: (np.array([1.0, 3.0, np.nan]), np.full(3, 100.0)),
+    )
+    assert TrueBestBefore().rank(proposal).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"policy": "best"},
+        {"policy": "at-"},
+        {"policy": None},
+        {"policy": 7},
+        {"policy": ["lru"]},
+        {"policy": "at-wbm", "estimator": None},
+        {"policy": "lru", "budget": 0},
+        {"budget": -1},
+        {"budget": 1.5},
+        {"budget": True},
+        {"budget": {}},
+        {"budget": {"fetches": 3, "deadline": "1s"}},
+        {"budget": {"deadline": "soon"}},
+        {"budget": {"deadline": 0}},
+        {"budget": {"deadline": "1s", "carry_over": True}},
+        {"budget": {"fetches": 3, "accuracy": 1.5}},
+        {"budget": {"fetches": 3, "accuracy": "high"}},
+        {"budget": {"fetches": 3, "acuracy": 0.9}},
+        {"spare": -1},
+        {"spare": 2.5},
+        {"limit": 0},
+        {"seed": -1},
+        {"seed": None},
+        {"aim": "precision"},
+        {"refresh_from": "everywhere"},
+        {"estimator": "guess"},
+        {"estimator": {"known": {"a": -1.0}}},
+        {"estimator": {"known": {"a": "often"}}},
+        {"estimator": {"unknown": {}}},
+        {"default": float("nan")},
+        {"default": "none"},
+        {"hint": "yes"},
+        {"remote": ""},
+        {"reomte": "x"},
+    ],
+)
+def test_settings_that_contradict_or_mean_nothing_are_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(QueryError):
+        RefreshSettings.of({"remote": "x", **settings})
+
+
+def test_worth_ranks_nothing_in_an_empty_window() -> None:
+    assert Worth().rank(proposal_of(0)).tolist() == []
