@@ -215,12 +215,15 @@ def best_rows(
         start, end = bounds[j], bounds[j + 1]
         floor = max(floors[j], hint[0])
         n, tie = _scan(score, time, start, end, floor, heap_score, heap_row, hits)
-        if n < k and floor > floors[j]:
-            # The guess was too high: this segment is poorer than the last one.
+        missed = n < k and floor > floors[j]
+        if missed:
+            # The guess was too high: this segment is poorer than those before.
             n, tie = _scan(score, time, start, end, floors[j], heap_score, heap_row, hits)
         _unload(heap_score, heap_row, time, rows, written, n)
         tied[j] = tie or _has_equals(score, time, rows, written, n)
-        hint[0] = _guess(score, rows, written, n, k)
+        guess = _guess(score, rows, written, n, k)
+        settled = hint[0] > -np.inf and guess > -np.inf and not missed
+        hint[0] = hint[0] + 0.25 * (guess - hint[0]) if settled else guess
         sizes[j] = n
         written += n
     return rows[:written], sizes, tied
@@ -238,26 +241,28 @@ def _fold(
     s, e, b, r = old
     s2, e2, b2, r2 = new
     s3, e3, b3, r3 = out
-    newest = -1
-    for i in range(n):
-        newest = max(newest, e[i])
-    i, j, written, lasting = 0, start, 0, 0
-    while i < n or j < stop:
+    newest = np.int64(-1)
+    for row in range(n):
+        newest = max(newest, e[row])
+    # Unsigned, as in _hits: the compiler does not check for indices from the end.
+    i, j, written, one = np.uint64(0), np.uint64(start), np.uint64(0), np.uint64(1)
+    old_end, new_end = np.uint64(n), np.uint64(stop)
+    above, lasting = np.int64(0), np.int64(0)
+    while i < old_end or j < new_end:
         # At equal scores the new one goes first: it is younger.
-        if j < stop and (i >= n or s2[j] >= s[i]):
+        if j < new_end and (i >= old_end or s2[j] >= s[i]):
             beaten = b2[j] + (lasting if e2[j] == newest else 0)
-            if beaten < k and e2[j] >= window:
-                s3[written], e3[written], b3[written], r3[written] = s2[j], e2[j], beaten, r2[j]
-                written += 1
-            j += 1
-            continue
-        beaten = b[i] + (j - start)
-        if beaten < k and e[i] >= window:
+            s3[written], e3[written], b3[written], r3[written] = s2[j], e2[j], beaten, r2[j]
+            written += np.uint64(beaten < k and e2[j] >= window)
+            above += 1
+            j += one
+        else:
+            beaten = b[i] + above
             s3[written], e3[written], b3[written], r3[written] = s[i], e[i], beaten, r[i]
-            written += 1
-        lasting += e[i] == newest
-        i += 1
-    return written
+            written += np.uint64(beaten < k and e[i] >= window)
+            lasting += e[i] == newest
+            i += one
+    return int(written)
 
 
 @_compiled
@@ -265,17 +270,21 @@ def _answer(
     old: Level, n: int, new: Level, m: int, window: int, k: int, answers: IntArray, at: int
 ) -> int:
     """The best k of two levels, without the expired, written to ``answers`` from ``at`` on."""
+    # Unpacked once: a tuple of arrays in the loop would be counted at every step.
+    s, e, _, r = old
+    s2, e2, _, r2 = new
     i, j, end = 0, 0, at + k
     while at < end and (i < n or j < m):
-        if j < m and (i >= n or new[0][j] >= old[0][i]):
-            level, row = new, j
+        if j < m and (i >= n or s2[j] >= s[i]):
+            if e2[j] >= window:
+                answers[at] = r2[j]
+                at += 1
             j += 1
         else:
-            level, row = old, i
+            if e[i] >= window:
+                answers[at] = r[i]
+                at += 1
             i += 1
-        if level[1][row] >= window:
-            answers[at] = level[3][row]
-            at += 1
     return at
 
 
