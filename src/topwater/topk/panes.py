@@ -25,6 +25,9 @@ from topwater.topk.kernels import roll
 from topwater.topk.runs import merge, no_hint, nothing, pane_column, rank_column, reduce, split
 from topwater.windows import Windows
 
+_AT_HAND = 65_536
+"""So many items of runs are folded at a time."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
@@ -109,6 +112,18 @@ class Panes:
     def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
         """Answers of all windows up to ``until``, their sizes, and the candidates each had."""
         self.add(arrivals)
+        parts = [self._roll(stop) for stop in self._stops(until)]
+        answers, sizes, kept = zip(*parts, strict=True)
+        return Items.concat([*answers]), np.concatenate(sizes), np.concatenate(kept)
+
+    def _stops(self, until: int) -> Iterator[int]:
+        """Where to pause on the way, so that what is at hand stays in the processor's cache."""
+        windows = until - self._current + 1
+        stride = max(1, windows * _AT_HAND // max(1, len(self._runs)))
+        yield from range(self._current + stride - 1, until, stride)
+        yield until
+
+    def _roll(self, until: int) -> tuple[Items, IntArray, IntArray]:
         _, last = self.windows.panes_in(until)
         due, self._runs = split(self._runs, last)
         pool = Items.concat([self._kept.items, due.items])
