@@ -94,7 +94,8 @@ class Hints:
     """How much sooner values change of which the stream spoke since they were fetched.
 
     For polls with and without such an event: how many found a change, by how many were expected
-    to. Where events and changes have nothing to do with each other, both are 1.
+    to, compared with all polls. Where events and changes have nothing to do with each other, or
+    all polls had an event, both are 1.
     """
 
     def __init__(self) -> None:
@@ -104,7 +105,8 @@ class Hints:
     def factors(self, hinted: BoolArray) -> FloatArray:
         """By how much the rate of each key is to be multiplied."""
         found, expected = self._changes.T
-        return np.asarray((found / expected)[hinted.astype(np.int64)])
+        factors = found / expected / (found.sum() / expected.sum())
+        return np.asarray(factors[hinted.astype(np.int64)])
 
     def observe(self, polls: Polls, expected: FloatArray) -> None:
         """Learn from polls that were expected to find a change with such a probability."""

@@ -64,9 +64,8 @@ class Budget:
                 field="budget.carry_over",
                 fix="use it with a number of fetches",
             )
-        if self.accuracy is not None and not (
-            isinstance(self.accuracy, float | int) and 0 < self.accuracy <= 1
-        ):
+        accuracy: object = self.accuracy
+        if accuracy is not None and not (isinstance(accuracy, float | int) and 0 < accuracy <= 1):
             raise QueryError(
                 f"must be above 0 and at most 1, not {self.accuracy!r}",
                 field="budget.accuracy",

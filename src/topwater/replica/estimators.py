@@ -147,7 +147,7 @@ class Forgetting(SlotTable):
         """Changes per second."""
         polls, seconds, changes = self.at(slots).T
         share = (polls - changes + 0.5) / (polls + 0.5)
-        mean = ratio(seconds, polls, otherwise=1.0)
+        mean = np.maximum(ratio(seconds, polls, otherwise=1.0), 1e-3)
         moving = -np.log(np.minimum(share, 1.0)) / mean
         return np.where(changes > 0, moving, _unchanged(seconds))
 

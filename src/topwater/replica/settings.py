@@ -143,9 +143,10 @@ class RefreshSettings:
 def _estimator(given: Any) -> str | Mapping[str, Mapping[str, float]] | None:
     """An estimator's name as it is; known rates with their keys as text, as JSON has them."""
     if not isinstance(given, Mapping):
-        if given is not None:
-            estimators[given]
-        return given
+        if given is None:
+            return None
+        estimators[given]
+        return str(given)
     rates = given.get("known")
     if set(given) != {"known"} or not isinstance(rates, Mapping):
         raise QueryError(
