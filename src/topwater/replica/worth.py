@@ -14,8 +14,13 @@ from topwater.replica.beliefs import Hints, RateBeliefs, ValueModel
 from topwater.replica.policies import PolicyEntry, Polls, Proposal, rankers
 from topwater.replica.replica import NEVER
 from topwater.replica.utility import Aim, Utility
+from topwater.replica.worlds import gain_of_knowing
 
 _QUANTILES = 32
+_WORLDS = 128
+_JUDGED = 512
+_DOUBTFUL = 0.02
+_LEAST = 1e-9
 _HORIZON = 6
 _DECAY = 0.8
 
@@ -64,7 +69,14 @@ class Worth:
         uses = self._uses(proposal, rows, self.rates.of(slots))
         # A source that failed will rather fail again.
         answers = 0.5 ** proposal.vain[rows]
-        worth[rows] = stale * uses * answers * self._loss(proposal, rows)
+        scores = self._could_score(proposal, rows)
+        alone = stale * self._loss(proposal, rows, scores)
+        together = self._gain(proposal, rows, stale)
+        worth[rows] = uses * answers * (alone + together) / 2
+        # What is left of a budget goes to keys that could cross the border if others move too.
+        doubtful = (stale > _DOUBTFUL) & self._contested(proposal, rows, scores)
+        far = 1 + np.abs(proposal.position[rows] - proposal.k + 0.5)
+        worth[rows] += np.where(doubtful, _LEAST * stale * answers / far, 0.0)
         return worth
 
     def stale(
@@ -96,22 +108,54 @@ class Worth:
         """Take over such columns."""
         self.rates.restore(table, slots)
 
-    def _loss(self, proposal: Proposal, rows: IntArray) -> FloatArray:
-        """What the present ranking loses on average if only this key moved."""
-        if not self.values.moves:
-            # Nothing is known of how far values move, so none can be told to be harmless.
-            return np.ones(len(rows))
-        value, here = proposal.value[rows], proposal.position[rows][:, None]
+    def _gain(self, proposal: Proposal, rows: IntArray, stale: FloatArray) -> FloatArray:
+        """What knowing a key brings on average, when the others may have moved as well."""
+        gain = np.zeros(len(rows))
+        near = np.flatnonzero(proposal.position[rows] < min(_JUDGED, len(proposal.ranking)))
+        near = near[np.argsort(proposal.position[rows[near]], kind="stable")]
+        if not len(near):
+            return gain
+        value = proposal.value[rows[near]]
+        rng = np.random.default_rng([self.seed, proposal.window])
+        moved = rng.random((_WORLDS, len(near))) < stale[near]
+        could_be = np.where(moved, self.values.draw(value, _WORLDS, rng), value)
+        worlds = proposal.score_at(np.tile(rows[near], _WORLDS), could_be.ravel())
+        worlds = np.where(np.isfinite(worlds), worlds, -np.inf).reshape(could_be.shape)
+        believed = proposal.ranking[proposal.position[rows[near]]]
+        found = gain_of_knowing(believed, worlds, proposal.k, self.aim)
+        gain[near] = np.maximum(0.0, found)
+        return gain
+
+    def _could_score(self, proposal: Proposal, rows: IntArray) -> FloatArray:
+        """The scores that each row could have after a change, equally likely."""
+        value = proposal.value[rows]
         # A key without a value may have got one, as any other could be.
         value = np.where(np.isfinite(value), value, self.values.mean)
         could_be = self.values.could_be(value, _QUANTILES)
         scores = proposal.score_at(np.repeat(rows, could_be.shape[1]), could_be.ravel())
-        scores = np.where(np.isfinite(scores), scores, -np.inf)
-        above = np.searchsorted(-proposal.ranking, -scores, side="left").reshape(could_be.shape)
+        return np.where(np.isfinite(scores), scores, -np.inf).reshape(could_be.shape)
+
+    @staticmethod
+    def _contested(proposal: Proposal, rows: IntArray, scores: FloatArray) -> BoolArray:
+        """Whether a row and one on the other side of the border could change places."""
+        place, n = proposal.position[rows], len(proposal.ranking)
+        now = np.append(proposal.ranking, -np.inf)[np.minimum(place, n)]
+        low, high = np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
+        shown = place < proposal.k
+        floor, ceiling = low[shown].min(initial=np.inf), high[~shown].max(initial=-np.inf)
+        return np.asarray(np.where(shown, low < ceiling, high > floor))
+
+    def _loss(self, proposal: Proposal, rows: IntArray, scores: FloatArray) -> FloatArray:
+        """What the present ranking loses on average if only this key moved."""
+        if not self.values.moves:
+            # Nothing is known of how far values move, so none can be told to be harmless.
+            return np.ones(len(rows))
+        here = proposal.position[rows][:, None]
+        above = np.searchsorted(-proposal.ranking, -scores, side="left")
         truly_at = above - (above > here)
         n = len(proposal.ranking)
         ranked = here[:, 0] < n
-        loss = np.empty(could_be.shape)
+        loss = np.empty(scores.shape)
         for those, places in ((ranked, n), (~ranked, n + 1)):
             if those.any():
                 utility = Utility.over(places, proposal.k, self.aim)
