@@ -50,8 +50,8 @@ class Effort:
         return max(point.window for point in self.grid) + self.spare_objects
 
 
-FULL = Effort(tuple(paper_grid()), 5_000_000, 0.8, 0.3, 1.2, 5, 5_000_000, 100_000_000)
-QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.1, 0.05, 0.3, 3, 800_000, 10_000_000)
+FULL = Effort(tuple(paper_grid()), 5_000_000, 0.8, 0.3, 1.2, 12, 5_000_000, 100_000_000)
+QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.1, 0.05, 0.3, 5, 800_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Forecast:
 
     def learn(self, name: str, point: Point, run: Run) -> None:
         """Remember how long one slide took, if the list keeps whole windows."""
-        if run.kept.max() >= point.window:
+        if run.kept.min() >= point.window > point.k:
             self._known.append((name, point, run.spent.cpu / run.slides))
 
     def slide(self, name: str, point: Point) -> float:

@@ -11,9 +11,9 @@ from topwater.evaluate.jobs import (
     Answers,
     Form,
     Job,
+    by_window,
     columns,
     each_window,
-    ranked,
     skimmed,
     tree,
 )
@@ -79,7 +79,7 @@ class DuckDB:
         if hasattr(score, "flatten") and hasattr(score, "offsets"):
             window = np.repeat(window, np.diff(score.offsets.to_numpy()))
             score, key = score.flatten(), key.flatten()
-        return ranked(window, score.to_numpy(), key.to_numpy())
+        return by_window(window, score.to_numpy(), key.to_numpy())
 
 
 _REDUCTIONS = {

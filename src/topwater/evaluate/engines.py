@@ -4,7 +4,7 @@ The job is that of a list in its steady state: the best k of each pane of the wi
 there already, new objects come, and each new window is answered. So a query reduces the new
 panes to their best k, puts them next to the held ones, and merges the panes of each window.
 What is best depends on the numbers of panes and items, so every form that may win is run, and
-the fastest counts. Loading is not timed, panes come numbered, and answers need not be ranked.
+the fastest counts. Answers are ranked, as ours are. Loading is not timed, and panes come numbered.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from topwater.evaluate.points import Point, Stream
 from topwater.evaluate.polars_engine import Polars
 from topwater.model import Arrivals
 from topwater.topk import build, sweep
-from topwater.topk.runs import reduce
+from topwater.topk.runs import nothing, reduce
 
 _REPEATS = 3
 _COMPARED = 1_000_000
@@ -67,7 +67,7 @@ def compete(name: str, point: Point, stream: Stream, rows: int, seconds: float) 
     if not chosen:
         return f"a single window means more than {rows:,} rows to any form"
     right = _expected(point, stream)
-    held = _held(point, stream)
+    held = held_tops(point, stream)
     runs: list[Best] = []
     for form, slides in chosen:
         bar = min((run.cost for run in runs), default=NEVER.cpu)
@@ -105,8 +105,10 @@ def _run(engine: Engine, form: Form, job: Job, right: Answers, seconds: float, b
 
 
 @lru_cache(maxsize=1)
-def _held(point: Point, stream: Stream) -> Arrivals:
+def held_tops(point: Point, stream: Stream) -> Arrivals:
     """The pane tops of the first window, without its last pane."""
+    if point.panes == 1:
+        return nothing()
     return reduce(stream.arrivals(0, point.window - point.step, point.step), point.k)
 
 

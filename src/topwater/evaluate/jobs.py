@@ -65,12 +65,12 @@ class Engine(Protocol):
         """Do the job; the answers are in memory in the end."""
 
     def answers(self, result: Any) -> Answers:
-        """What a query returned, ranked. Not timed."""
+        """What a query returned, as columns. Not timed."""
 
 
-def ranked(window: IntArray, score: FloatArray, key: KeyArray) -> Answers:
-    """Rows in any order as answers."""
-    order = np.lexsort((-score, window))
+def by_window(window: IntArray, score: FloatArray, key: KeyArray) -> Answers:
+    """Windows put in order; the rows of each are best first already."""
+    order = np.argsort(window, kind="stable")
     return score[order], key[order]
 
 

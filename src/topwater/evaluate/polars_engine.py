@@ -10,9 +10,9 @@ from topwater.evaluate.jobs import (
     Form,
     Job,
     all_windows,
+    by_window,
     columns,
     each_window,
-    ranked,
     skimmed,
 )
 from topwater.evaluate.points import Point
@@ -67,7 +67,7 @@ class Polars:
         if "best" in result.columns:
             result = result.explode("best").unnest("best")
         window, score, key = (result[name].to_numpy() for name in ("w", "score", "key"))
-        return ranked(window, score, key)
+        return by_window(window, score, key)
 
     def _grouped(self) -> Any:
         import polars as pl

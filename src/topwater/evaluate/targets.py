@@ -49,7 +49,8 @@ def check_targets(rows: Iterable[Measured]) -> list[Target]:
             for least, per_k in ((0.3, 10_000), (0.15, 1_000), (0.06, 100))
         ),
         _speed_at(panes),
-        _flat(panes),
+        _flat(panes, "CPU", lambda row: float(row["cpu_ns_per_object"])),
+        _flat(panes, "passes of max", lambda row: 1 / float(row["ratio_to_max"])),
         _candidates(panes, "mean"),
         _candidates(panes, "peak"),
         _less_cpu(panes, by_list["sma"]),
@@ -103,20 +104,24 @@ def _speed_at(panes: list[Measured]) -> Target:
     )
 
 
-def _flat(panes: list[Measured]) -> Target:
-    """The same step and k over all windows: the dearest over the cheapest."""
+def _flat(panes: list[Measured], unit: str, cost: Callable[[Measured], float]) -> Target:
+    """The same step and k over all windows: the dearest over the cheapest.
+
+    In CPU time, and in units of the maximum's pass next to each measurement, as the machine's
+    speed may change between them.
+    """
     groups: dict[tuple[int, int], list[Measured]] = defaultdict(list)
     for row in panes:
         groups[row["step"], row["k"]].append(row)
     values = []
     for (step, k), group in groups.items():
-        costs = [row["cpu_ns_per_object"] for row in group]
+        costs = [cost(row) for row in group]
         sizes = [row["window"] for row in group]
         if len(group) > 1:
             point = f"step {step:,} k {k:,}, windows {min(sizes):,} to {max(sizes):,}"
             values.append((max(costs) / min(costs), point))
     return _judge(
-        "cost per object within 1.5x over all windows of the same step and k",
+        f"{unit} per object within 1.5x over all windows of the same step and k",
         values,
         lambda times: times <= 1.5,
         larger_is_worse=True,
