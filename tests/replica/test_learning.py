@@ -293,6 +293,17 @@ def test_a_purse_never_holds_more_than_its_bucket() -> None:
     assert max(spent) > 4
 
 
+def test_a_deadline_leaves_one_fetch_to_measure_by() -> None:
+    purse = Purse(Budget(deadline=1_000))
+    for seconds in (100.0, float("inf"), float("nan"), -1.0):
+        purse.spend(5, 0, seconds, 0.0)
+    assert purse.allowance() == 1
+    assert purse.allowance(seconds_used=2.0) == 0
+    for _ in range(40):
+        purse.spend(1, 1, 0.01, 0.0)
+    assert purse.allowance() > 50
+
+
 def test_slots_are_given_again_without_what_was_in_them() -> None:
     replica = Replica(limit=2)
     slots = replica.slots(np.array([1, 2, 3]))

@@ -305,8 +305,8 @@ def test_a_restart_changes_nothing(policy: str, kind: str, carry_over: bool) -> 
     """Also where slots were given to other keys, and with other batches after it."""
     query = query_of(
         policy=policy,
-        budget={"fetches": 2, "carry_over": carry_over},
-        limit=12,
+        budget={"fetches": 5, "carry_over": carry_over},
+        limit=16,
         hint=carry_over,
     )
     events = random_events(3, kind=kind)
