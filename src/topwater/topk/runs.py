@@ -59,7 +59,7 @@ def reduce(
     if floors is None:
         floors = np.full(len(arrivals.panes), -np.inf)
     hint = no_hint() if hint is None else hint
-    if 3 * k >= largest and len(items) >= _WORTH_SORTING * len(arrivals.panes):
+    if 3 * k >= largest and len(items) >= _WORTH_SORTING * max(1, len(arrivals.panes)):
         rows, sizes, tied = _sorted_rows(items, arrivals.bounds, k)
     else:
         rows, sizes, tied = best_rows(items.score, items.time, arrivals.bounds, floors, k, hint)
