@@ -77,11 +77,17 @@ def _rows_table(rows: list[dict[str, Any]]) -> Table:
 
     from topwater.evaluate.benching import short
 
-    table = Table(title="objects per second, and candidates kept", title_justify="left")
-    for column in ("window", "step", "k", "list"):
-        table.add_column(column, justify="left" if column == "list" else "right")
-    for column in ("objects/s", "of max", "ns CPU/object", "peak/k", "mean/k", "minimum/k"):
-        table.add_column(column, justify="right")
+    table = Table(
+        title="objects per second, ns of CPU per object, and candidates as multiples of k",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
+    for column in ("window", "step", "k"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("list", no_wrap=True)
+    for column in ("per s", "of max", "ns", "peak", "mean", "least"):
+        table.add_column(column, justify="right", no_wrap=True)
     table.add_column("note")
     for row in rows:
         kept = (row["candidates"], row["mean_candidates"], row["expected_candidates"])
@@ -100,9 +106,9 @@ def _targets_table(targets: list[dict[str, Any]]) -> Table:
 
     from topwater.evaluate.benching import short
 
-    table = Table(title="targets of panes", title_justify="left")
+    table = Table(title="targets of panes", title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("target", "verdict", "points", "worst", "at"):
-        table.add_column(column)
+        table.add_column(column, no_wrap=column in ("verdict", "worst"))
     words = {True: "reached", False: "missed", None: "not measured"}
     for target in targets:
         table.add_row(

@@ -53,7 +53,7 @@ class Effort:
 
 
 FULL = Effort(tuple(paper_grid()), 5_000_000, 0.8, 0.3, 1.2, 12, 5_000_000, 100_000_000)
-QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.1, 0.05, 0.3, 5, 800_000, 10_000_000)
+QUICK = Effort(tuple(quick_grid()), 3_000_000, 0.08, 0.04, 0.25, 4, 500_000, 10_000_000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def skimmed(point: Point, slides: int) -> float:
 def tree(point: Point, slides: int) -> float:
     """A segment tree of lists of k, with one frame per row."""
     rows = (point.panes + slides) * point.per_pane
-    return scanned(point, slides) + 0.75 * rows * point.k * max(1.0, math.log2(point.panes))
+    return scanned(point, slides) + 0.25 * rows * point.k * max(1.0, math.log2(point.panes))
 
 
 def all_windows(point: Point, slides: int) -> float:
