@@ -15,7 +15,7 @@ from remote import MINUTE, Loop, batch_of, one_rule, query_of, shown
 
 from topwater.errors import QueryError
 from topwater.local import run
-from topwater.model import Answer
+from topwater.model import Answer, Fetched
 from topwater.monitor import TopKMonitor
 from topwater.packing import pack
 from topwater.replica.policies import rankers
@@ -519,3 +519,27 @@ def test_the_check_of_sources_finds_what_is_broken() -> None:
         check_source(lambda: Unordered({"a": 1.0, "b": 2.0}), keys, missing)
     with pytest.raises(AssertionError, match="F1"):
         check_source(lambda: Scripted({"a": 1.0}), keys, missing)
+
+
+class Broken:
+    """A source that breaks its contract."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def fetch(self, keys: Any, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        if self.how == "raises":
+            raise RuntimeError("down")
+        return Fetched(np.ones(len(keys) + 1), np.ones(len(keys) + 1, bool))
+
+
+@pytest.mark.parametrize("how", ["raises", "too many"])
+def test_a_source_that_breaks_its_contract_loses_no_answer(how: str) -> None:
+    query = query_of(k=2, budget=3)
+    monitor = TopKMonitor.build(query, source=Broken(how))
+    monitor.ingest(batch_of([("a", 1), ("b", 2), ("b", 3)]))
+    (answer, *_) = monitor.flush()
+    assert answer.keys == ["b", "a"]
+    assert answer.freshness is not None
+    assert (answer.freshness.fetched, answer.freshness.failed) == (2, 2)
+    assert [row.age for row in answer.rows] == [None, None]

@@ -309,10 +309,22 @@ class Refresher:
         self._typical_worth = float(most.mean()) if len(most) else 0.0
         return ranked[worth >= self.purse.threshold]
 
+    def _ask(self, keys: KeyArray, deadline: float | None) -> Fetched:
+        """What the source says. One that raises, or breaks its contract, loses no answer."""
+        failed = Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool))
+        if not len(keys):
+            return failed
+        try:
+            got = self.source.fetch(keys, deadline)
+            fits = len(got.values) == len(got.ok) == len(keys)
+        except Exception:  # whatever it is, the window must be answered
+            return failed
+        return got if fits else failed
+
     def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
         """Ask the source, write the replica, and let everybody learn."""
         slots, keys = proposal.slots[rows], proposal.keys[rows]
-        got = self.source.fetch(keys, deadline) if len(rows) else _no_values()
+        got = self._ask(keys, deadline)
         finite = np.isfinite(got.values)
         known = self.replica.known(slots)
         before, fetched = self.replica.value[slots], self.replica.fetched[slots]
@@ -416,7 +428,3 @@ def _order(scores: FloatArray, last_event: IntArray, keys: KeyArray) -> IntArray
     """Rows with a score, best first: score, then the younger, then the smaller key."""
     order = np.lexsort((keys, -last_event, -scores))
     return order[np.isfinite(scores[order])]
-
-
-def _no_values() -> Fetched:
-    return Fetched(np.empty(0), np.empty(0, bool))
