@@ -97,6 +97,17 @@ def test_floors_drop_what_is_useless_and_nothing_else() -> None:
     assert panes.top(0).key.tolist() == [1, 9], "an equal score wins when it is younger"
 
 
+def test_a_sweep_does_not_go_back() -> None:
+    windows = counting(4, 2)
+    panes = Panes(windows, k=1)
+    panes.add(windows.group(Items(np.array([3.0]), np.array([9]), np.array([7]))))
+    panes.expire(2)
+    for until in (-1, 0, 2):
+        answers, sizes, kept = panes.sweep(nothing(), until)
+        assert (len(answers), len(sizes), len(kept)) == (0, 0, 0)
+    assert panes.top(3).key.tolist() == [7]
+
+
 def test_nothing_in_nothing_out() -> None:
     panes = Panes(counting(4, 2), k=3)
     answers, sizes, kept = panes.sweep(nothing(), 2)

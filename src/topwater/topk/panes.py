@@ -3,8 +3,9 @@
 What is kept are *candidates*, the items that are beaten by fewer than k items which leave with
 them or later, and the runs (:mod:`topwater.topk.runs`) of panes that no closed window has
 reached yet.
-The candidates are exactly the minimal set that MinTopk keeps [1]_: the union of the predicted
-answers of all open windows. In a stream of random order there are about k·H of them, H being
+
+Between calls the candidates are exactly the minimal set that MinTopk keeps [1]_: the union of the
+predicted answers of all open windows. Inside a long sweep a few more may wait to be merged. In a stream of random order there are about k·H of them, H being
 the harmonic number of the panes per window.
 
 .. [1] Yang, Shastri, Rundensteiner, Ward: An Optimal Strategy for Monitoring Top-k Queries in
@@ -112,6 +113,8 @@ class Panes:
     def sweep(self, arrivals: Arrivals, until: int) -> tuple[Items, IntArray, IntArray]:
         """Answers of all windows up to ``until``, their sizes, and the candidates each had."""
         self.add(arrivals)
+        if until < self._current:
+            return Items.empty(), np.empty(0, np.int64), np.empty(0, np.int64)
         parts = [self._roll(stop) for stop in self._stops(until)]
         answers, sizes, kept = zip(*parts, strict=True)
         return Items.concat([*answers]), np.concatenate(sizes), np.concatenate(kept)
