@@ -5,8 +5,9 @@ them or later, and the runs (:mod:`topwater.topk.runs`) of panes that no closed 
 reached yet.
 
 Between calls the candidates are exactly the minimal set that MinTopk keeps [1]_: the union of the
-predicted answers of all open windows. Inside a long sweep a few more may wait to be merged. In a stream of random order there are about k·H of them, H being
-the harmonic number of the panes per window.
+predicted answers of all open windows. Inside a long sweep a few more may wait to be merged. In a
+stream of random order there are about k·H of them, H being the harmonic number of the panes per
+window.
 
 .. [1] Yang, Shastri, Rundensteiner, Ward: An Optimal Strategy for Monitoring Top-k Queries in
    Streaming Windows, EDBT 2011. There objects come one by one and carry two window marks; here
