@@ -13,7 +13,7 @@ from remote import MINUTE, Loop, one_rule, query_of
 from test_loop import random_events, random_script
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import Hints, RateBeliefs, ValueModel
+from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.budget import Budget, Purse
 from topwater.replica.estimators import START_RATE, Forgetting, Interval, Irregular, estimators
 from topwater.replica.policies import Polls
@@ -151,9 +151,9 @@ def test_no_move_is_a_gain_however_deep() -> None:
     assert (loss[shown + 1, shown] > 0).all()
 
 
-def observed(now: int, slots: IntArray, seconds: FloatArray, changed: Any, hinted: Any) -> Polls:
+def observed(slots: IntArray, seconds: FloatArray, changed: Any) -> Polls:
     none = np.zeros(len(slots))
-    return Polls(now, slots, seconds, changed, none, none + changed, hinted)
+    return Polls(0, slots, seconds, changed, none, none + changed, np.zeros(len(slots), np.int64))
 
 
 @pytest.mark.parametrize("scale", [0.001, 1.0, 60.0])
@@ -167,9 +167,9 @@ def test_staleness_is_calibrated(scale: float) -> None:
     for turn in range(40):
         seconds, changed = polls_of(rng, rate, 30 * scale, 300 * scale)
         if turn >= 10:
-            said.append(beliefs.stale(beliefs.of(slots), seconds))
+            said.append(beliefs.stale(beliefs.of(slots), seconds, slots))
             true.append(changed)
-        beliefs.observe(observed(0, slots, seconds, changed, changed))
+        beliefs.observe(observed(slots, seconds, changed))
     said_all, true_all = np.concatenate(said), np.concatenate(true)
     for low in np.arange(0, 1, 0.2):
         here = (said_all >= low) & (said_all < low + 0.2)
@@ -191,28 +191,12 @@ def test_the_value_model_learns_how_values_move() -> None:
     for _ in range(20):
         after = 10 + 0.8 * (x - 10) + rng.normal(0, 1.2, 300)
         rows = np.arange(300)
-        model.observe(Polls(0, rows, np.ones(300), rows >= 0, x, after, rows < 0))
+        model.observe(Polls(0, rows, np.ones(300), rows >= 0, x, after, rows))
         x = after
     assert model.memory == pytest.approx(0.8, abs=0.05)
     assert model.mean == pytest.approx(10, abs=0.3)
     could_be = model.could_be(np.array([10.0]), 32)[0]
     assert could_be.std() == pytest.approx(1.2, abs=0.25)
-
-
-def test_hints_find_out_whether_events_tell_of_changes() -> None:
-    rng = np.random.default_rng(7)
-    telling, silent = Hints(), Hints()
-    slots = np.arange(50)
-    for _ in range(40):
-        hinted = rng.random(50) < 0.5
-        expected = np.full(50, 0.4)
-        for hints, p in ((telling, np.where(hinted, 0.7, 0.1)), (silent, 0.4)):
-            changed = rng.random(50) < p
-            hints.observe(observed(0, slots, np.ones(50), changed, hinted), expected)
-    without, with_event = telling.factors(np.array([False, True]))
-    assert with_event > 1.5
-    assert without < 0.4
-    assert silent.factors(np.array([False, True])) == pytest.approx(1.0, abs=0.1)
 
 
 def simulated(seed: int, *, coincide: bool, minutes: int = 70, keys: int = 30) -> Any:
@@ -323,40 +307,11 @@ def test_worth_is_the_same_at_any_pace() -> None:
     """Count windows have no seconds; a step is what counts."""
     beliefs = [Worth().rates, RateBeliefs(counting(10).step)]
     stale = [
-        each.stale(each.of(np.array([0])), np.array([s]))
+        each.stale(each.of(np.array([0])), np.array([s]), np.array([0]))
         for each, s in zip(beliefs, (60.0, 0.01), strict=True)
     ]
     assert stale[0] > 0.1
     assert stale[1] > 0.1
-
-
-def learnt(*, telling: bool) -> list[float]:
-    """The factors without and with an event, after polls that were as likely to find a change."""
-    rng = np.random.default_rng(5)
-    hints = Hints()
-    for _ in range(200):
-        hinted = rng.random(10) < 0.5
-        chance = np.where(hinted & telling, 0.8, 0.2)
-        polls = Polls(
-            now=0,
-            slots=np.arange(10),
-            seconds=np.full(10, 60.0),
-            changed=rng.random(10) < chance,
-            before=np.zeros(10),
-            after=np.ones(10),
-            hinted=hinted,
-        )
-        hints.observe(polls, np.full(10, 0.5))
-    return [float(factor) for factor in hints.factors(np.array([False, True]))]
-
-
-def test_hints_raise_the_rate_where_events_tell_of_changes() -> None:
-    without, within = learnt(telling=True)
-    assert within / without == pytest.approx(4.0, rel=0.15)
-
-
-def test_hints_say_nothing_where_events_do_not() -> None:
-    assert learnt(telling=False) == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 def test_random_events_are_in_order() -> None:

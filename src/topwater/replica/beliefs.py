@@ -11,49 +11,60 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import BoolArray, FloatArray, IntArray, Millis
-from topwater.replica.estimators import log_likelihood
+from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.policies import Polls
 from topwater.replica.slots import SlotTable
 
 _MINUTE: Millis = 60_000
 _RATES = 24
 _PRIOR_WEIGHT = 2.0
-_HINT_WEIGHT = 4.0
+_CHANCES = (0.0, 0.05, 0.15, 0.35, 0.65, 0.95)
 
 
 class RateBeliefs:
-    """A distribution over change rates for each key, with a prior that all keys share.
+    """A distribution over ways to change for each key, with a prior that all keys share.
 
-    Complexity: O(24) a poll, and O(24) a key to tell how stale it is.
+    A way to change is a rate λ and, where events are taken for hints, the chance h that a window
+    with an event of the key brings a change. After t seconds and m such windows a value is still
+    the same with probability e^(−λt)·(1 − h)^m.
+
+    Complexity: O(24) a poll, and O(24) a key to tell how stale it is; six times that with hints.
 
     Parameters
     ----------
     step
         How far windows move, in milliseconds: no poll can tell more than a few changes a step.
+    hints
+        Whether events may tell of changes. Without, all chances are 0.
 
     Attributes
     ----------
     grid
         The rates, in changes per second: from once a day, or in 1,440 steps if that is longer,
         to four a minute, or a step if that is shorter.
+    chances
+        Of a change with an event, one for each rate of the grid.
     pooled
         The sum of what is believed of all keys polled.
     """
 
-    def __init__(self, step: Millis = _MINUTE) -> None:
+    def __init__(self, step: Millis = _MINUTE, *, hints: bool = False) -> None:
         seconds = step / 1_000
         slowest, fastest = min(1 / 86_400, 1 / 1_440 / seconds), max(1 / 15, 4 / seconds)
-        self.grid: FloatArray = np.geomspace(slowest, fastest, _RATES)
-        self._log = SlotTable("rate_log", _RATES)
-        self._share = SlotTable("rate_share", _RATES)
-        self.pooled = np.zeros(_RATES)
+        rates = np.geomspace(slowest, fastest, _RATES)
+        chances = np.array(_CHANCES if hints else _CHANCES[:1])
+        self.grid: FloatArray = np.tile(rates, len(chances))
+        self.chances: FloatArray = np.repeat(chances, _RATES)
+        size = len(self.grid)
+        self._log = SlotTable("rate_log", size)
+        self._share = SlotTable("rate_share", size)
+        self.pooled = np.zeros(size)
 
     @property
     def prior(self) -> FloatArray:
         """What is believed of a key that was never polled."""
         # Each polled key adds one to the sum of the pooled shares.
-        pooled = _PRIOR_WEIGHT / _RATES + self.pooled
+        pooled = _PRIOR_WEIGHT / len(self.grid) + self.pooled
         return np.asarray(pooled / pooled.sum())
 
     def of(self, slots: IntArray) -> FloatArray:
@@ -62,14 +73,34 @@ class RateBeliefs:
         weights = self.prior * np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
-    def stale(self, beliefs: FloatArray, seconds: FloatArray) -> FloatArray:
-        """The probability that a value fetched so long ago differs by now."""
-        return np.asarray((beliefs * -np.expm1(-np.outer(seconds, self.grid))).sum(axis=1))
+    def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
+        """The probability that a value differs by now, so long and so many hints after a fetch."""
+        return np.asarray((beliefs * -np.expm1(-self._wear(seconds, hinted))).sum(axis=1))
+
+    def survives(self, beliefs: FloatArray, seconds: FloatArray, events: FloatArray) -> FloatArray:
+        """The probability that a value fetched now is right after each of some times.
+
+        Parameters
+        ----------
+        beliefs
+            One row a key.
+        seconds
+            The times, one a column of the result.
+        events
+            How many windows with events of each key (a row) are expected until each time.
+        """
+        if not self.chances.any():
+            return np.asarray(beliefs @ np.exp(-np.outer(self.grid, seconds)))
+        same = np.exp(-np.outer(seconds, self.grid))[None] * (
+            np.exp(events[:, :, None] * np.log1p(-self.chances))
+        )
+        return np.asarray((beliefs[:, None, :] * same).sum(axis=2))
 
     def observe(self, polls: Polls) -> None:
         """Learn whether values changed."""
         slots = polls.slots
-        self._log.add(slots, log_likelihood(self.grid, polls.seconds, polls.changed))
+        wear = self._wear(np.maximum(polls.seconds, 1e-3), polls.hinted)
+        self._log.add(slots, np.where(polls.changed[:, None], np.log(-np.expm1(-wear)), -wear))
         fresh = self.of(slots)
         self.pooled += (fresh - self._share.at(slots)).sum(axis=0)
         self._share.put(slots, fresh)
@@ -89,40 +120,10 @@ class RateBeliefs:
         self._log.restore(table, slots)
         self._share.restore(table, slots)
 
-
-class Hints:
-    """How much sooner values change of which the stream spoke since they were fetched.
-
-    For polls with and without such an event: how many found a change, by how many were expected
-    to, compared with all polls. Where events and changes have nothing to do with each other, or
-    all polls had an event, both are 1.
-    """
-
-    def __init__(self) -> None:
-        # Per row without and with an event: found, expected.
-        self._changes = np.full((2, 2), _HINT_WEIGHT)
-
-    def factors(self, hinted: BoolArray) -> FloatArray:
-        """By how much the rate of each key is to be multiplied."""
-        found, expected = self._changes.T
-        factors = found / expected / (found.sum() / expected.sum())
-        return np.asarray(factors[hinted.astype(np.int64)])
-
-    def observe(self, polls: Polls, expected: FloatArray) -> None:
-        """Learn from polls that were expected to find a change with such a probability."""
-        np.add.at(
-            self._changes,
-            polls.hinted.astype(np.int64),
-            np.column_stack([polls.changed, expected]),
-        )
-
-    def snapshot(self) -> list[list[float]]:
-        """For JSON."""
-        return list(self._changes.tolist())
-
-    def restore(self, state: list[list[float]]) -> None:
-        """What :meth:`snapshot` gave."""
-        self._changes = np.array(state)
+    def _wear(self, seconds: FloatArray, hinted: IntArray) -> FloatArray:
+        """−log of the probability that nothing changed: a row a key, a column a way to change."""
+        wear = np.outer(seconds, self.grid)
+        return wear - np.outer(hinted, np.log1p(-self.chances)) if self.chances.any() else wear
 
 
 class ValueModel:

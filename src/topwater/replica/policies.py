@@ -56,7 +56,7 @@ class Proposal:
     last_event
         The time of the key's last event in the window, or a time long ago.
     hinted
-        Whether the key had an event after it was fetched.
+        In how many windows the key had an event after it was fetched.
     rates
         Estimated changes per second; 0 if none was seen.
     presence
@@ -80,7 +80,7 @@ class Proposal:
     asked: IntArray
     vain: IntArray
     last_event: IntArray
-    hinted: BoolArray
+    hinted: IntArray
     rates: FloatArray
     presence: FloatArray
     ranking: FloatArray
@@ -110,7 +110,7 @@ class Polls:
     changed: BoolArray
     before: FloatArray
     after: FloatArray
-    hinted: BoolArray
+    hinted: IntArray
 
 
 class Policy(Protocol):

@@ -15,7 +15,7 @@ import pyarrow as pa
 from topwater.errors import QueryError
 from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Source
-from topwater.replica.beliefs import Hints, RateBeliefs
+from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import Known, RateEstimator, estimators
 from topwater.replica.policies import Polls, Proposal, Proposer, Truth, resolve
@@ -135,8 +135,7 @@ class Refresher:
         # Beliefs serve the answer's estimates under every policy, and `worth` elects by them.
         self._judge = self._policy if isinstance(self._policy, Worth) else Worth(settings.seed)
         self._judge.aim = settings.aim
-        self._judge.rates = RateBeliefs(windows.step)
-        self._judge.hints = Hints() if settings.hint else None
+        self._judge.rates = RateBeliefs(windows.step, hints=settings.hint)
         self._rates: RateEstimator | None = None
         self._typical_worth = 0.0
         if self._entry.needs_rates and settings.estimator is not None:
@@ -155,7 +154,7 @@ class Refresher:
             deadline = self.settings.budget.deadline / 1_000 - seconds_used
         slots = self.replica.slots(view.keys)
         self.replica.present(slots, view.index, view.closes)
-        self.replica.hinted[slots] = view.last_event
+        self.replica.hear(slots, view.last_event)
         scores = self._scores(view, slots)
         proposal = self._proposal(view, slots, scores)
         elected = self._elect(proposal, self.purse.allowance(seconds_used))
@@ -170,13 +169,11 @@ class Refresher:
         for part in self._parts():
             for name, column in part.snapshot(slots).items():
                 table = table.append_column(name, column)
-        hints = self._judge.hints
         return table, {
             "purse": self.purse.snapshot(),
             "values": self._judge.values.snapshot(),
             # Summed anew, it would differ in its last digits, and so could a ranking.
             "pooled": self._judge.rates.pooled.tolist(),
-            "hints": None if hints is None else hints.snapshot(),
         }
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
@@ -187,8 +184,6 @@ class Refresher:
         self.purse.restore(meta["purse"])
         self._judge.values.restore(meta["values"])
         self._judge.rates.pooled = np.array(meta["pooled"])
-        if self._judge.hints is not None:
-            self._judge.hints.restore(meta["hints"])
 
     def _estimator(self, given: str | Mapping[str, Mapping[str, float]]) -> RateEstimator:
         if isinstance(given, Mapping):
@@ -260,18 +255,13 @@ class Refresher:
             asked=self.replica.asked[here],
             vain=self.replica.vain[here],
             last_event=last_event,
-            hinted=self._hinted(here),
+            hinted=self.replica.hints[here],
             rates=np.zeros(len(here)) if self._rates is None else self._rates.rates(here),
             presence=self.replica.presence_at(here, view.index),
             ranking=scores[order],
             score_at=score_at,
             truth=self.truth,
         )
-
-    def _hinted(self, slots: IntArray, since: IntArray | None = None) -> BoolArray:
-        """Whether each key had an event since it was fetched."""
-        fetched = self.replica.fetched[slots] if since is None else since
-        return np.asarray(self.replica.hinted[slots] > fetched)
 
     def _candidates(self, view: WindowView, order: IntArray) -> BoolArray:
         """The k + spare best of this window, and of each later one that some of its keys reach."""
@@ -334,7 +324,6 @@ class Refresher:
         self.replica.miss(slots[~good], proposal.now)
         changed = self.replica.put(slots[good], values[good], proposal.now)
         again = known[good]
-        hinted = self._hinted(slots, since=fetched)
         polls = Polls(
             now=proposal.now,
             slots=slots[good][again],
@@ -342,7 +331,7 @@ class Refresher:
             changed=changed[again],
             before=before[good][again],
             after=values[good][again],
-            hinted=hinted[good][again],
+            hinted=proposal.hinted[rows][good][again],
         )
         self._learn(polls)
         if not again.all() and not self._judge.values.learnt:
@@ -366,7 +355,7 @@ class Refresher:
     ) -> Ranking:
         order = _order(scores, view.last_event, view.keys)
         stale = self._judge.stale(
-            slots, view.closes, self.replica.fetched[slots], self._hinted(slots)
+            slots, view.closes, self.replica.fetched[slots], self.replica.hints[slots]
         )
         precision, ndcg = self._estimates(view, slots, order, stale)
         top = order[: self.k]

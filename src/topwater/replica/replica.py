@@ -25,6 +25,7 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "changed": (np.int64, NEVER),
     "seen": (np.int64, NEVER),
     "hinted": (np.int64, NEVER),
+    "hints": (np.int64, 0),
     "vain": (np.int64, 0),
     "fetches": (np.int64, 0),
     "changes": (np.int64, 0),
@@ -49,6 +50,8 @@ class Replica:
     fetched, asked, changed, seen, hinted
         When the key was last fetched, asked for (perhaps in vain), found changed, in a window,
         and in an event.
+    hints
+        In how many windows it had an event after it was fetched.
     vain
         How often in a row it was asked for in vain.
     fetches, changes
@@ -74,6 +77,7 @@ class Replica:
     changed: IntArray
     seen: IntArray
     hinted: IntArray
+    hints: IntArray
     vain: IntArray
     fetches: IntArray
     changes: IntArray
@@ -135,6 +139,7 @@ class Replica:
         self.fetched[slots] = at
         self.asked[slots] = at
         self.vain[slots] = 0
+        self.hints[slots] = 0
         self.fetches[slots] += 1
         return changed
 
@@ -142,6 +147,12 @@ class Replica:
         """Note that these keys were asked for, and nothing came. It renews nothing else."""
         self.asked[slots] = at
         self.vain[slots] += 1
+
+    def hear(self, slots: IntArray, last_event: IntArray) -> None:
+        """Note when these keys last had an event, and whether that is news to what is known."""
+        news = last_event > np.maximum(self.hinted[slots], self.fetched[slots])
+        self.hints[slots] += news
+        self.hinted[slots] = last_event
 
     def present(self, slots: IntArray, window: int, at: Millis) -> None:
         """Note that these keys are in a window."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.model import BoolArray, FloatArray, IntArray, Millis
-from topwater.replica.beliefs import Hints, RateBeliefs, ValueModel
+from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.policies import PolicyEntry, Polls, Proposal, rankers
 from topwater.replica.replica import NEVER
 from topwater.replica.utility import Aim, Utility
@@ -41,8 +41,6 @@ class Worth:
     ----------
     rates, values
         What is believed of how often values change, and how.
-    hints
-        What events say of changes, if they are taken for hints.
     """
 
     def __init__(self, seed: int = 0, aim: Aim = "relevance") -> None:
@@ -50,7 +48,6 @@ class Worth:
         self.aim: Aim = aim
         self.rates = RateBeliefs()
         self.values = ValueModel()
-        self.hints: Hints | None = None
 
     def rank(self, proposal: Proposal) -> IntArray:
         """The rows that are worth a fetch, most worthwhile first."""
@@ -80,19 +77,14 @@ class Worth:
         return worth
 
     def stale(
-        self, slots: IntArray, now: Millis, fetched: IntArray, hinted: BoolArray
+        self, slots: IntArray, now: Millis, fetched: IntArray, hinted: IntArray
     ) -> FloatArray:
         """The probability that a value differs by now from what was fetched."""
         seconds = np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
-        if self.hints is not None:
-            seconds = seconds * self.hints.factors(hinted)
-        return self.rates.stale(self.rates.of(slots), seconds)
+        return self.rates.stale(self.rates.of(slots), seconds, hinted)
 
     def observe(self, polls: Polls) -> None:
         """Learn how values change."""
-        if self.hints is not None:
-            expected = self.rates.stale(self.rates.of(polls.slots), polls.seconds)
-            self.hints.observe(polls, expected)
         self.rates.observe(polls)
         self.values.observe(polls)
 
@@ -168,8 +160,11 @@ class Worth:
         opens = proposal.now - proposal.width + ahead * proposal.step
         inside = proposal.last_event[rows][:, None] > opens[None, :]
         present = np.where(inside, 1.0, proposal.presence[rows][:, None])
-        survives = np.exp(-np.outer(self.rates.grid, ahead) * (proposal.step / 1_000))
-        return np.asarray(1.0 + ((_DECAY**ahead) * present * (beliefs @ survives)).sum(axis=1))
+        # A key in so many windows has events in so many steps, of which each window spans some.
+        overlap = max(1.0, proposal.width / proposal.step)
+        spoken = 1.0 - (1.0 - proposal.presence[rows]) ** (1.0 / overlap)
+        right = self.rates.survives(beliefs, ahead * proposal.step / 1_000, np.outer(spoken, ahead))
+        return np.asarray(1.0 + ((_DECAY**ahead) * present * right).sum(axis=1))
 
 
 rankers.add("worth", PolicyEntry(Worth), "what knowing a value is worth to the answers")
