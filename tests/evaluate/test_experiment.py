@@ -41,14 +41,14 @@ def test_the_grid_is_the_published_one() -> None:
 
 def test_records_hold_every_window_of_every_run(records: pa.Table) -> None:
     assert records.schema == grid.SCHEMA
-    assert len(records) == 3 * 2 * 13 * 8
+    assert len(records) == 3 * 2 * 15 * 8
     assert set(records["policy"].to_pylist()) == set(SHOWN)
 
 
 def test_the_summary_has_medians_of_sums(records: pa.Table, results: Results) -> None:
     summary = results.summary()
-    assert set(summary) == {"cells", "closure"}
-    assert len(summary["cells"]) == 3 * 13
+    assert set(summary) == {"cells", "closure", "closure_carry_over"}
+    assert len(summary["cells"]) == 3 * 15
     cell = next(c for c in summary["cells"] if c["policy"] == "at-tsm" and c["budget"] == 7)
     rows = [row for row in records.to_pylist() if row["policy"] == "at-tsm" and row["budget"] == 7]
     by_seed = [sum(row["ndcg"] for row in rows if row["seed"] == seed) for seed in (0, 1)]
@@ -74,6 +74,29 @@ def test_closure_is_the_share_of_the_gap(results: Results) -> None:
             )
 
 
+def test_carrying_over_is_told_apart_and_its_mean_budget_is_checked(
+    records: pa.Table, results: Results
+) -> None:
+    """As much on average, and more in some window."""
+    rows = [row for row in records.to_pylist() if row["policy"] == "worth+carry"]
+    for budget in (3, 7, 15):
+        fetches = [row["fetches"] for row in rows if row["budget"] == budget]
+        assert sum(fetches) <= budget * len(fetches)
+    assert any(row["fetches"] > row["budget"] for row in rows)
+    assert "worth+carry" not in {results.best_published(c, "ndcg")[0] for c in results.cells}
+    (claim,) = (each for each in judged(results, []) if "spends" in each.text)
+    assert claim.holds
+
+
+def test_a_mean_above_the_budget_is_denied(records: pa.Table) -> None:
+    carried = [policy == "worth+carry" for policy in records["policy"].to_pylist()]
+    more = [n + 20 * c for n, c in zip(records["fetches"].to_pylist(), carried, strict=True)]
+    at = records.schema.get_field_index("fetches")
+    wasteful = Results.of(records.set_column(at, "fetches", pa.array(more)), "paper")
+    (claim,) = (each for each in judged(wasteful, []) if "spends" in each.text)
+    assert not claim.holds
+
+
 def test_the_page_is_complete_in_itself(records: pa.Table, results: Results) -> None:
     lines = acquatop.sweeps(quick=True)
     page = acquatop_page(records, results, lines, "A test.")
@@ -81,6 +104,8 @@ def test_the_page_is_complete_in_itself(records: pa.Table, results: Results) -> 
     assert not re.search(r'(?:src|href)="', page)
     for title in ("Figure 11", "Figure 12", "Table 6", "Table 7", "Claims", "worth", "costs"):
         assert title in page
+    for told in ("median ms", "99 % below ms", "worth, carried over", "The mean budget is equal"):
+        assert told in page
     assert len(list(judged(results, lines))) >= 5
 
 

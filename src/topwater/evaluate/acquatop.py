@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from topwater.evaluate.grid import Job, sums
 from topwater.evaluate.recordings import EVALUATIONS, Counts
-from topwater.evaluate.tracks import AIMED, CLAIRVOYANT, Contender
+from topwater.evaluate.tracks import AIMED, CARRIED, CLAIRVOYANT, Contender
 from topwater.replica.utility import Aim
 
 Metric = Literal["ndcg", "precision"]
@@ -98,9 +98,10 @@ def contenders(cell: Cell, seed: int) -> Iterator[Contender]:
     """All who take part in a cell."""
     for policy in (*PUBLISHED, UNLIMITED):
         yield Contender(policy, cell.budget, cell.k, cell.n, seed=seed)
-    for policy in (OURS, CLAIRVOYANT):
-        for aim in AIMS.values():
+    for aim in AIMS.values():
+        for policy in (OURS, CLAIRVOYANT):
             yield Contender(policy, cell.budget, cell.k, cell.n, aim, seed=seed)
+        yield Contender(OURS, cell.budget, cell.k, cell.n, aim, carry_over=True, seed=seed)
 
 
 def jobs(
@@ -121,10 +122,19 @@ def jobs(
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How one contender did in one cell: sums over the windows, one per data set."""
+    """How one contender did in one cell, one figure per data set.
+
+    Attributes
+    ----------
+    ndcg, precision
+        Summed over the windows.
+    fetches
+        The mean over the windows.
+    """
 
     ndcg: tuple[float, ...]
     precision: tuple[float, ...]
+    fetches: tuple[float, ...]
 
     def of(self, metric: Metric) -> float:
         """The median over the data sets."""
@@ -149,7 +159,9 @@ class Results:
         for key, group in sorted(runs.items()):
             group.sort(key=lambda run: run["seed"])
             results.standings[key] = Standing(
-                tuple(run["ndcg"] for run in group), tuple(run["precision"] for run in group)
+                tuple(run["ndcg"] for run in group),
+                tuple(run["precision"] for run in group),
+                tuple(run["fetches"] / run["windows"] for run in group),
             )
         return results
 
@@ -174,22 +186,25 @@ class Results:
             key=lambda found: found[1],
         )
 
-    def closure(self, cell: Cell, metric: Metric) -> float | None:
-        """The share of the gap, from the best published policy to the bound, that ours closes."""
+    def closure(self, cell: Cell, metric: Metric, policy: str = OURS) -> float | None:
+        """The share of the gap, from the best published policy to the bound, that ours closes.
+
+        One that carries over may close more than all of it: the bound does not carry over.
+        """
         best = self.best_published(cell, metric)[1]
         gap = self.score(cell, CLAIRVOYANT, metric) - best
         if gap < _LEAST_GAP:
             return None
-        return (self.score(cell, OURS, metric) - best) / gap
+        return (self.score(cell, policy, metric) - best) / gap
 
-    def closures(self, metric: Metric) -> list[float]:
+    def closures(self, metric: Metric, policy: str = OURS) -> list[float]:
         """Of the cells that have a gap. N is left at its default: ours does not depend on it."""
-        found = [self.closure(cell, metric) for cell in self.judged_cells]
+        found = [self.closure(cell, metric, policy) for cell in self.judged_cells]
         return [closure for closure in found if closure is not None]
 
-    def mean_closure(self, metric: Metric) -> float | None:
+    def mean_closure(self, metric: Metric, policy: str = OURS) -> float | None:
         """The mean over the cells that have a gap: cells where all are near perfect don't count."""
-        known = self.closures(metric)
+        known = self.closures(metric, policy)
         return sum(known) / len(known) if known else None
 
     def pooled_closure(self, metric: Metric) -> float | None:
@@ -222,8 +237,20 @@ class Results:
             }
             for (cell, policy, aim), standing in self.standings.items()
         ]
-        closure = {metric: self.mean_closure(metric) for metric in AIMS}
-        return {"cells": rows, "closure": closure}
+        return {
+            "cells": rows,
+            "closure": {metric: self.mean_closure(metric) for metric in AIMS},
+            "closure_carry_over": {metric: self.mean_closure(metric, CARRIED) for metric in AIMS},
+        }
+
+    def spent(self, policy: str) -> list[float]:
+        """The mean fetches of each run, as a share of its budget."""
+        return [
+            fetches / cell.budget
+            for (cell, name, _), standing in self.standings.items()
+            if name == policy
+            for fetches in standing.fetches
+        ]
 
 
 def shortfalls(results: Results, allowed: float = 0.5) -> Iterable[tuple[Cell, Metric, float]]:

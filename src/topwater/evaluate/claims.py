@@ -15,7 +15,7 @@ from topwater.evaluate.acquatop import (
     Sweep,
     shortfalls,
 )
-from topwater.evaluate.tracks import CLAIRVOYANT
+from topwater.evaluate.tracks import CARRIED, CLAIRVOYANT
 
 _COMPARABLE = 0.01
 """Within one percent, two policies count as equally good."""
@@ -37,6 +37,7 @@ def judged(results: Results, sweeps: Sequence[Sweep]) -> Iterator[Claim]:
         if lines:
             yield from check(results, lines)
     yield from _ours(results)
+    yield from _carried(results)
 
 
 def _budget(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
@@ -165,6 +166,24 @@ def _ours(results: Results) -> Iterator[Claim]:
     yield Claim(
         "Nothing within the budget beats the bound", not beaten, f"{len(beaten)} cells above it"
     )
+
+
+def _carried(results: Results) -> Iterator[Claim]:
+    """Of worth with carry-over: its mean budget has to be equal, so it is checked."""
+    spent = results.spent(CARRIED)
+    yield Claim(
+        "Carried over, worth spends at most the budget on average",
+        max(spent) <= 1.0,
+        f"{min(spent):.1%} to {max(spent):.1%} of it, by run",
+    )
+    for metric in AIMS:
+        plain, carried = (results.mean_closure(metric, policy) for policy in (OURS, CARRIED))
+        if plain is not None and carried is not None:
+            yield Claim(
+                f"Carrying over brings more of the same budget ({metric})",
+                carried > plain,
+                f"{carried:.0%} of the gap against {plain:.0%}, on average over the cells with one",
+            )
 
 
 def _best(

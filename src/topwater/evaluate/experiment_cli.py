@@ -65,7 +65,9 @@ def acquatop(
     page = acquatop_page(records, results, experiments.sweeps(quick=quick), about)
     summary = results.summary()
     _write(out, page, records, summary)
-    _end(out, summary, as_json, _closures(summary["closure"]))
+    told = _closures("worth", summary["closure"])
+    told += _closures("worth, carried over", summary["closure_carry_over"])
+    _end(out, summary, as_json, told)
 
 
 @app.command()
@@ -139,8 +141,8 @@ def _end(out: Path, summary: dict[str, Any], as_json: bool, lines: Sequence[str]
     typer.echo(f"report: {out / 'report.html'}")
 
 
-def _closures(closure: dict[str, float | None]) -> list[str]:
+def _closures(who: str, closure: dict[str, float | None]) -> list[str]:
     return [
-        f"gap closed by worth, {metric}: {'no gap' if share is None else f'{share:.0%}'}"
+        f"gap closed by {who}, {metric}: {'no gap' if share is None else f'{share:.0%}'}"
         for metric, share in closure.items()
     ]

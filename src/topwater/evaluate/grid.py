@@ -136,11 +136,12 @@ def _stage(
 
 
 def sums(table: pa.Table) -> list[dict[str, object]]:
-    """Per run: nDCG, precision, accuracy and fetches summed over the windows."""
+    """Per run: nDCG, precision, accuracy and fetches summed over the windows, and their number."""
     keys = ["counts", "budget", "ch", "k", "n", "policy", "aim", "seed"]
     measures = ["ndcg", "precision", "accuracy", "fetches"]
-    summed = table.group_by(keys).aggregate([(name, "sum") for name in measures])
-    renamed = {f"{name}_sum": name for name in measures}
+    totals = [(name, "sum") for name in measures]
+    summed = table.group_by(keys).aggregate([*totals, ("window", "count")])
+    renamed = {f"{name}_sum": name for name in measures} | {"window_count": "windows"}
     rows = summed.rename_columns([renamed.get(name, name) for name in summed.column_names])
     return list(rows.to_pylist())
 

@@ -17,7 +17,8 @@ from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, Window
 from topwater.replica.utility import Aim
 
 CLAIRVOYANT = "clairvoyant"
-AIMED = ("worth", CLAIRVOYANT)
+CARRIED = "worth+carry"
+AIMED = ("worth", CARRIED, CLAIRVOYANT)
 """The contenders that have a choice of aim."""
 
 
@@ -46,6 +47,11 @@ class Contender:
     aim: Aim = "relevance"
     carry_over: bool = False
     seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """What records call it: one that carries over is another contender."""
+        return f"{self.policy}+carry" if self.carry_over else self.policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +160,8 @@ def _record(
 ) -> Record:
     verdict = oracle.judge(view.index, rows, contender.k)
     return Record(
-        policy=contender.policy,
-        aim=contender.aim if contender.policy in AIMED else None,
+        policy=contender.name,
+        aim=contender.aim if contender.name in AIMED else None,
         counts=workload.counts,
         budget=contender.budget,
         ch=workload.ch,
