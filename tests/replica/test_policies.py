@@ -21,6 +21,7 @@ from topwater.replica.policies import (
     TrueBestBefore,
     rankers,
 )
+from topwater.replica.replica import NEVER
 from topwater.replica.settings import RefreshSettings
 from topwater.replica.worth import Worth
 from topwater.testing import check_policy
@@ -98,9 +99,29 @@ def test_bsm_goes_on_where_one_side_ends() -> None:
     assert Borderline().rank(proposal_of(3, k=5)).tolist() == [2, 1, 0]
 
 
-def test_lru_takes_the_oldest_and_of_equals_the_higher() -> None:
-    proposal = proposal_of(4, asked=np.array([5, 3, 9, 3]), position=np.array([3, 2, 1, 0]))
-    assert LeastRecent().rank(proposal).tolist() == [3, 1, 0, 2]
+def test_lru_takes_the_oldest() -> None:
+    proposal = proposal_of(4, asked=np.array([5, 3, 9, 4]))
+    assert LeastRecent().rank(proposal).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize("name", ["rnd", "lru", "wbm", "bst", "wbm*"])
+def test_equals_are_drawn_whatever_their_rank(name: str) -> None:
+    """Of ten equal keys each comes first now and then, and as often as the others."""
+    policy = rankers[name].make(0)
+
+    def first(window: int, position: IntArray) -> int:
+        proposal = proposal_of(
+            10,
+            window=window,
+            position=position,
+            rates=np.ones(10),
+            truth=lambda _: (np.ones(10), np.full(10, 100.0)),
+        )
+        return int(policy.rank(proposal)[0])
+
+    found = [first(window, np.arange(10)) for window in range(400)]
+    assert found == [first(window, np.arange(10)[::-1]) for window in range(400)]
+    assert 20 <= np.bincount(found, minlength=10).min() <= np.bincount(found).max() <= 60
 
 
 def in_seconds(**columns: Any) -> dict[str, Any]:
@@ -141,7 +162,8 @@ def test_acquatop_figure_5() -> None:
         step=2,
         last_event=last,
     )
-    assert elected(policy, proposal, "ABCDE", 3) == "EAB"
+    assert elected(policy, proposal, "ABCDE", 1) == "E"
+    assert set(elected(policy, proposal, "ABCDE", 3)) == {"A", "B", "E"}
 
 
 def test_acqua_figure_2() -> None:
@@ -155,7 +177,7 @@ def test_acqua_figure_2() -> None:
         last_event=np.array([5, 6, 7, 7]),
     )
     assert elected(policy, proposal, "abcd", 1) == "c"
-    assert set(elected(policy, proposal, "abcd", 4)) == {"a", "c", "d"}
+    assert set(elected(policy, proposal, "abcd", 3)) == {"a", "c", "d"}
     fetched = np.array([2])
     policy.observe(
         Polls(8_000, fetched, np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), fetched > 0)
@@ -171,15 +193,46 @@ def test_a_best_before_time_long_past_moves_past_now() -> None:
     assert policy._times.at(one)[0, 0] == pytest.approx(22_000)
 
 
+def test_wbm_spends_what_is_left_on_the_least_recently_fetched() -> None:
+    """Only b is possibly stale; d is known never to change."""
+    policy, proposal = wbm(
+        [9, 8, 9, 9],
+        [5, 5, 5, np.inf],
+        now=8,
+        width=4,
+        step=1,
+        last_event=np.array([8, 8, 8, 8]),
+        asked=np.array([7, 3, 5, 1]),
+    )
+    assert elected(policy, proposal, "abcd", 4) == "bca"
+
+
+def test_a_fetch_before_its_time_leaves_the_best_before_time() -> None:
+    policy, proposal = wbm([25], [30], now=20, width=5, step=1, last_event=np.array([20]))
+    policy.rank(proposal)
+    one = np.array([0])
+    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one < 0))
+    assert policy._times.at(one)[0, 0] == pytest.approx(25_000)
+
+
+def best_before(policy: BestBefore, **columns: Any) -> float:
+    """Of the only key, which changes every 100 s, after an election."""
+    policy.rank(proposal_of(1, step=60_000, width=100_000, rates=np.array([0.01]), **columns))
+    return float(policy._times.at(np.array([0]))[0, 0])
+
+
 def test_the_first_fetch_of_a_key_moves_its_best_before_time_too() -> None:
     """It is no poll, so `observe` never hears of it."""
     policy = BestBefore()
-    first = proposal_of(1, now=60_000, rates=np.array([1 / 100]), fetched=np.array([-(2**62)]))
-    assert policy.rank(first).tolist() == [0]
-    after = proposal_of(1, now=120_000, rates=np.array([1 / 100]), fetched=np.array([60_000]))
-    assert policy.rank(after).tolist() == []
-    later = proposal_of(1, now=180_000, rates=np.array([1 / 100]), fetched=np.array([60_000]))
-    assert policy.rank(later).tolist() == [0]
+    assert best_before(policy, window=0, now=60_000, fetched=np.array([NEVER])) == 60_000
+    assert best_before(policy, window=1, now=120_000, fetched=np.array([60_000])) == 160_000
+    assert best_before(policy, window=2, now=180_000, fetched=np.array([60_000])) == 160_000
+
+
+def test_best_before_times_start_with_the_first_window_for_what_was_known_then() -> None:
+    known, new = np.array([50_000]), np.array([NEVER])
+    assert best_before(BestBefore(), window=3, now=280_000, fetched=known) == 100_000
+    assert best_before(BestBefore(), window=3, now=280_000, fetched=new) == 280_000
 
 
 def test_tumbling_windows_are_ordered_by_how_long_values_last() -> None:

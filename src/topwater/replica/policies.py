@@ -6,12 +6,15 @@ of the window), ``wsj-`` or nothing all keys of the window, ``gnr-`` the whole r
 ======================  ==========================================================================
 ``worth``               the default: what knowing the value is worth to this answer and the next
 ``lru``, ``rnd``        the least recently fetched; at random
-``wbm``                 possibly stale, and needed and fresh for long (ACQUA)
+``wbm``                 possibly stale, and needed and fresh for long (ACQUA); then as ``lru``
 ``tsm``, ``bsm``        from the top of the ranking; around the border of the top k (AcquaTop)
 ``asm``                 all candidates, whatever the budget: a bound, not a contender
 ``wst``                 none: the other bound
 ``bst``, ``wbm*``       know the truth, and are refused outside an evaluation
 ======================  ==========================================================================
+
+Where a policy does not say which of two keys comes first, they are drawn: a function of the seed
+and the window. To prefer the higher ranked would make each of them a little of ``tsm``.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ import pyarrow as pa
 from topwater.errors import QueryError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Registry
+from topwater.replica.replica import NEVER
 from topwater.replica.slots import SlotTable
 
 Proposer = Literal["candidates", "window", "replica"]
@@ -171,19 +175,18 @@ class AtRandom(_Stateless):
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, shuffled."""
-        rng = np.random.default_rng([self.seed, proposal.window])
-        return rng.permutation(len(proposal))
+        return shuffled(proposal, self.seed)
 
 
 class LeastRecent(_Stateless):
-    """LRU: the least recently fetched first; of equals, the higher ranked.
+    """LRU: the least recently fetched first.
 
     A fetch that failed counts too, or keys that always fail would take the whole budget.
     """
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, by age."""
-        return np.lexsort((proposal.position, proposal.asked))
+        return by_age(proposal, shuffled(proposal, self.seed))
 
 
 class FromTheTop(_Stateless):
@@ -212,6 +215,9 @@ class BestBefore:
     A value has a best-before time; past it, it is possibly stale. Its worth is the smaller of
     two numbers of evaluations: in how many its key will still be in the window, and for how many
     a fresh value would last.
+
+    ACQUA stops where nothing else is possibly stale. Here every policy gets the same budget, so
+    the least recently fetched of the other keys follow, but none that is known never to change.
     """
 
     def __init__(self, seed: int = 0) -> None:
@@ -220,19 +226,22 @@ class BestBefore:
         self._times = SlotTable("best_before", 2, empty=np.nan)
 
     def rank(self, proposal: Proposal) -> IntArray:
-        """The possibly stale ones, most worthwhile first."""
+        """The possibly stale ones, most worthwhile first; then the others, by age."""
         with np.errstate(divide="ignore"):
             interval = 1_000.0 / proposal.rates
         before = self._times.at(proposal.slots)[:, 0]
-        before = np.where(np.isnan(before), proposal.now, before)
+        before = np.where(np.isnan(before), _first(proposal), before)
         # The first fetch of a key is no poll, and moves the time as well.
         before = np.where(
             proposal.fetched >= before, _past(before, interval, proposal.fetched), before
         )
         self._times.put(proposal.slots, np.column_stack([before, interval]))
-        before = np.where(np.isfinite(interval), before, np.inf)
+        rows = shuffled(proposal, self.seed)
+        rows = rows[np.isfinite(interval[rows])]
+        stale = before[rows] <= proposal.now
         fresh_until = _past(before, interval, proposal.now)
-        return order_by_worth(proposal, before <= proposal.now, fresh_until)
+        first = by_worth(proposal, rows[stale], fresh_until)
+        return np.concatenate([first, by_age(proposal, rows[~stale])])
 
     def observe(self, polls: Polls) -> None:
         """Move the best-before times of what was fetched past now."""
@@ -259,42 +268,60 @@ class TrueBestBefore(_Stateless):
     def rank(self, proposal: Proposal) -> IntArray:
         """The stale ones, most worthwhile first."""
         truth, until = _truth(proposal, "wbm*")
-        return order_by_worth(proposal, _differs(proposal.value, truth), until)
+        return by_worth(proposal, _stale(proposal, truth, self.seed), until)
 
 
 class Stale(_Stateless):
-    """BST: what is certainly stale, the longest needed first. Evaluation only."""
+    """BST: what is certainly stale, in any order. Evaluation only."""
 
     def rank(self, proposal: Proposal) -> IntArray:
         """The stale ones."""
         truth, _ = _truth(proposal, "bst")
-        stale = np.flatnonzero(_differs(proposal.value, truth))
-        return stale[np.argsort(proposal.fetched[stale], kind="stable")]
+        return _stale(proposal, truth, self.seed)
 
 
-def order_by_worth(proposal: Proposal, stale: BoolArray, fresh_until: FloatArray) -> IntArray:
-    """The stale rows by min(L, V), largest first; by V alone when windows do not overlap.
+def shuffled(proposal: Proposal, seed: int) -> IntArray:
+    """All rows in an order that is a function of seed and window."""
+    return np.random.default_rng([seed, proposal.window]).permutation(len(proposal))
+
+
+def by_age(proposal: Proposal, rows: IntArray) -> IntArray:
+    """These rows, the least recently asked for first; equals keep their order."""
+    return rows[np.argsort(proposal.asked[rows], kind="stable")]
+
+
+def by_worth(proposal: Proposal, rows: IntArray, fresh_until: FloatArray) -> IntArray:
+    """These rows by min(L, V), largest first; by V alone when windows do not overlap.
 
     L counts the evaluations, this one included, in which the key is still in the window; V those
-    for which a value fetched now stays fresh.
+    for which a value fetched now stays fresh. Equals keep their order.
     """
     needed = np.ceil((proposal.last_event + proposal.width - proposal.now) / proposal.step)
     fresh = np.ceil((fresh_until - proposal.now) / proposal.step)
     worth = fresh if proposal.width == proposal.step else np.minimum(needed, fresh)
-    rows = np.flatnonzero(stale)
-    return rows[np.lexsort((proposal.position[rows], -worth[rows]))]
+    return rows[np.argsort(-worth[rows], kind="stable")]
+
+
+def _first(proposal: Proposal) -> FloatArray:
+    """When a best-before time starts: now, but with the first window for what was known then."""
+    started = proposal.now - proposal.window * proposal.step
+    return np.where(proposal.fetched == NEVER, float(proposal.now), float(started))
 
 
 def _past(before: FloatArray, interval: FloatArray, now: Millis | IntArray) -> FloatArray:
-    """The first ``before + n·interval`` after now, n at least 1."""
+    """The first ``before + n·interval`` after now; ``before`` itself if it is."""
     with np.errstate(invalid="ignore"):
-        steps = np.maximum(1.0, np.floor((now - before) / interval) + 1.0)
+        steps = np.maximum(0.0, np.floor((now - before) / interval) + 1.0)
         moved = before + steps * interval
     return np.where(np.isfinite(interval), moved, np.inf)
 
 
-def _differs(value: FloatArray, truth: FloatArray) -> BoolArray:
-    return np.asarray(~((value == truth) | (np.isnan(value) & np.isnan(truth))))
+def _stale(proposal: Proposal, truth: FloatArray, seed: int) -> IntArray:
+    """The rows whose value is not the true one, shuffled."""
+    rows = shuffled(proposal, seed)
+    value, truth = proposal.value[rows], truth[rows]
+    same = (value == truth) | (np.isnan(value) & np.isnan(truth))
+    return np.asarray(rows[~same])
 
 
 def _truth(proposal: Proposal, name: str) -> tuple[FloatArray, FloatArray]:
