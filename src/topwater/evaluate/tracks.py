@@ -14,12 +14,15 @@ from topwater.evaluate.replay import Replay
 from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.model import IntArray
 from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, WindowView
+from topwater.replica.policies import resolve
 from topwater.replica.utility import Aim
 
 CLAIRVOYANT = "clairvoyant"
 CARRIED = "worth+carry"
 AIMED = ("worth", CARRIED, CLAIRVOYANT)
 """The contenders that have a choice of aim."""
+
+KNOWN = "known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,9 @@ class Contender:
         Keep what a window did not spend for the next ones.
     seed
         For the policies that draw at random.
+    estimator
+        Of change rates, for ``wbm``: a registry name, or ``"known"`` for the mean rate of each
+        key over the whole recording. ACQUA's WBM is given the rates.
     """
 
     policy: str
@@ -47,6 +53,7 @@ class Contender:
     aim: Aim = "relevance"
     carry_over: bool = False
     seed: int = 0
+    estimator: str = KNOWN
 
     @property
     def name(self) -> str:
@@ -108,12 +115,25 @@ def build(workload: Workload, contender: Contender, source: Replay) -> Refresher
         spare=contender.n,
         aim=contender.aim,
         seed=contender.seed,
+        estimator=_estimator(workload, contender),
     )
     refresher = Refresher(
         settings, workload.score, workload.windows, contender.k, source, source.truth
     )
     refresher.seed_replica(*workload.initial(), workload.known_since)
     return refresher
+
+
+def _estimator(
+    workload: Workload, contender: Contender
+) -> str | dict[str, dict[str, float]] | None:
+    """Only for those who need rates: to list the known ones takes time."""
+    if not resolve(contender.policy)[0].needs_rates:
+        return None
+    if contender.estimator != KNOWN:
+        return contender.estimator
+    keys, rates = workload.remote.distinct.tolist(), workload.remote.rates().tolist()
+    return {KNOWN: dict(zip(map(str, keys), rates, strict=True))}
 
 
 def _contest(workload: Workload, contender: Contender, oracle: Oracle) -> Iterator[Record]:
