@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import hypothesis.strategies as st
@@ -16,7 +17,7 @@ from topwater.errors import QueryError
 from topwater.model import Items
 from topwater.testing import WINDOWS, random_cuts, rows
 from topwater.topk.changing import ChangingList, build, changing
-from topwater.topk.objects import Objects, Traces, places
+from topwater.topk.objects import UNSCORED, Objects, Traces, places
 from topwater.topk.recompute import Recompute
 from topwater.topk.spare import Spare
 from topwater.topk.supertopkn import SuperTopKN
@@ -362,6 +363,41 @@ def test_rows_of_stream_parts(name: str) -> None:
     assert lst.top(0).stream.tolist() == [[4.0, 3.0]]
     memory = lst.snapshot()
     assert build(name, Windows(10, 10), 1, 0, memory=memory).top(0).stream.shape == (1, 2)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_score_that_ends_bounds_nothing_beyond(name: str) -> None:
+    """From 6 on there is no score. D has 6, so what D would score does not bound C.
+
+    C, with 5, rises by 1 and is the best; the list knows only that it has 1 + 1 or more.
+    """
+    tumbling = Windows(10, 10)
+    lst = build(name, tumbling, 1)
+
+    def score(stream: Any, _: Any = None, by: float = 0.0) -> Any:
+        return np.where(stream < 6, stream + by, UNSCORED)
+
+    stream = np.array([5.5, 5.0, 6.0, 1.0])
+    times, keys = np.array([1, 2, 3, 4]), np.array(list("ACDE"), object)
+    lst.add(tumbling.group(Objects(score(stream), times, keys, stream)))
+    assert lst.exact(0)
+    lst.rescore(keys[1:2], partial(score, by=1.0), times[1:2])
+    assert keys_of(lst.top(0)) == ["A"]
+    assert not lst.exact_set(0)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_was_forgotten_lies_between_two_stream_parts(name: str) -> None:
+    """All but E. Of W1 = (4, 13] C, with 6, D and F; of W2 = (7, 16] only F, with 4."""
+    lst, all_of_it = build(name, ACQUATOP, 1), world()
+    assert lst.forgotten(0) is None
+    all_of_it.arrive(AT_9, lst)
+    assert lst.forgotten(0) == (1, 6)
+    assert lst.forgotten(1) == (2, 6)
+    assert lst.forgotten(2) == (4, 4)
+    assert lst.forgotten(3) is None
+    again = build(name, ACQUATOP, 1, memory=lst.snapshot())
+    assert again.forgotten(1) == (2, 6)
 
 
 # Table 1, cell by cell: one change in one window, seen by a list that was exact until then.

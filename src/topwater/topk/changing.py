@@ -34,13 +34,16 @@ from typing import Protocol, TypeAlias, runtime_checkable
 from topwater.errors import QueryError
 from topwater.model import Arrivals, FloatArray, IntArray, KeyArray
 from topwater.protocols import Registry
-from topwater.topk.objects import UNSEEN, Candidates, Memory
+from topwater.topk.objects import UNSCORED, UNSEEN, Candidates, Memory
 from topwater.windows import Windows
 
-__all__ = ["UNSEEN", "ChangingList", "Score", "build", "changing"]
+__all__ = ["UNSCORED", "UNSEEN", "ChangingList", "Score", "build", "changing"]
 
 Score: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]
-"""``score(stream, which)``: F of each stream part and the remote value of ``keys[which]``."""
+"""``score(stream, which)``: F of each stream part and the remote value of ``keys[which]``.
+
+Where that is no number, it gives :data:`UNSCORED`.
+"""
 
 
 @runtime_checkable
@@ -67,7 +70,9 @@ class ChangingList(Protocol):
         outside the list.
     R5. ``restore(snapshot())``, on a new list whose windows are expired as far, gives a list
         with the same members that answers the same, now and later.
-    R6. Nothing depends on the clock or on a random source, nor, for a stream in the order of
+    R6. ``forgotten(w)`` encloses the stream parts of all objects of window w that were forgotten,
+        whatever their scores have become; it is None only if there is none.
+    R7. Nothing depends on the clock or on a random source, nor, for a stream in the order of
         time, on the way its batches were cut.
     """
 
@@ -109,6 +114,9 @@ class ChangingList(Protocol):
 
     def known(self, window: int) -> Candidates:
         """All objects kept that live in a window, best first."""
+
+    def forgotten(self, window: int) -> tuple[FloatArray, FloatArray] | None:
+        """Between which stream parts lie the window's forgotten objects? None if there is none."""
 
     def snapshot(self) -> Memory:
         """All that a restart needs."""

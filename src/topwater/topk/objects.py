@@ -23,6 +23,9 @@ from topwater.windows import FARTHEST
 UNSEEN: int = -FARTHEST
 """Stands for the time of a key of which no event is known."""
 
+UNSCORED: float = float(np.finfo(np.float64).min)
+"""Stands for the score of an object that has none: below every other, yet it leaves a trace."""
+
 Certainty: TypeAlias = Literal["ranking", "set", "nothing"]
 """What is certain of an answer: ranking and scores, only which items are in it, or nothing."""
 
@@ -219,6 +222,14 @@ class Traces:
     def greatest_forgotten(self) -> FloatArray:
         """The greatest stream part of all forgotten objects, as an array of one row."""
         return np.asarray(self.high.max(axis=0, keepdims=True))
+
+    def forgotten(self, pane: int) -> tuple[FloatArray, FloatArray] | None:
+        """Between which stream parts lie all forgotten objects of ``pane`` and later ones?"""
+        left = self.since(pane)
+        holds = left.most > -np.inf
+        if not holds.any():
+            return None
+        return left.low[holds].min(axis=0), left.high[holds].max(axis=0)
 
     def ceiling(self, pane: int) -> Rank | None:
         """No forgotten object of ``pane`` or a later one ranks better; None if there is none."""

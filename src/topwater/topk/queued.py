@@ -16,7 +16,7 @@ from topwater.topk.supposing import rescored
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from topwater.model import Arrivals, IntArray, KeyArray
+    from topwater.model import Arrivals, FloatArray, IntArray, KeyArray
     from topwater.topk.ranks import Rank
     from topwater.windows import Windows
 
@@ -114,6 +114,10 @@ class Queued:
         if not len(come):
             return alive
         return stack([alive.take(places(come.key, alive.key) < 0), come]).ranked()
+
+    def forgotten(self, window: int) -> tuple[FloatArray, FloatArray] | None:
+        """Between which stream parts lie the window's forgotten objects?"""
+        return self.inner.forgotten(window)
 
     def snapshot(self) -> Memory:
         """All that a restart needs."""

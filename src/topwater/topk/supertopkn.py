@@ -27,7 +27,7 @@ from topwater.topk.supposing import changed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from topwater.model import Arrivals, IntArray, KeyArray
+    from topwater.model import Arrivals, FloatArray, IntArray, KeyArray
     from topwater.topk.changing import Score
     from topwater.topk.mintopk import _Candidate
     from topwater.windows import Windows
@@ -225,6 +225,10 @@ class SuperTopKN:
     def ceiling(self, window: int) -> Rank | None:
         """No forgotten object of the window ranks better; None if there is none.  O(panes)."""
         return self._traces.ceiling(self.windows.panes_in(window)[0])
+
+    def forgotten(self, window: int) -> tuple[FloatArray, FloatArray] | None:
+        """Between which stream parts lie the window's forgotten objects?  O(panes)."""
+        return self._traces.forgotten(self.windows.panes_in(window)[0])
 
     def snapshot(self) -> Memory:
         """Every candidate, best first, and the traces of the others."""

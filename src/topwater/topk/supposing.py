@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from topwater.topk.objects import UNSEEN, Candidates, Traces, places, stack
+from topwater.topk.objects import UNSCORED, UNSEEN, Candidates, Traces, places, stack
 
 if TYPE_CHECKING:
-    from topwater.model import IntArray, KeyArray
+    from topwater.model import FloatArray, IntArray, KeyArray
     from topwater.topk.changing import Score
     from topwater.windows import Windows
 
@@ -19,9 +19,18 @@ def rescored(kept: Candidates, which: IntArray, score: Score) -> Candidates:
     if not len(kept):
         return kept
     low = score(kept.stream, which)
+    same = (kept.stream == kept.stream_most).reshape(len(kept), -1).all(axis=1)
     # Rounding must not make the upper bound the lower one.
-    most = np.maximum(low, score(kept.stream_most, which))
+    most = np.where(same, low, np.maximum(low, at_most(score(kept.stream_most, which))))
     return Candidates(low, kept.time, kept.key, kept.stream, most, kept.stream_most, kept.vague)
+
+
+def at_most(scores: FloatArray) -> FloatArray:
+    """Upper bounds, from the scores of the greatest stream parts.
+
+    Where that has no score, a lesser one may have any: ``-log(5 - x)`` rises, and ends at 5.
+    """
+    return np.where(scores <= UNSCORED, np.inf, scores)
 
 
 def changed(
@@ -88,4 +97,4 @@ def doubted(keys: KeyArray, score: Score, traces: Traces, which: IntArray) -> Tr
     if not len(which):
         return traces
     high = np.repeat(traces.greatest_forgotten(), len(which), axis=0)
-    return traces.doubt(keys[which], score(high, which))
+    return traces.doubt(keys[which], at_most(score(high, which)))
