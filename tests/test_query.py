@@ -19,6 +19,7 @@ from topwater.query import TopKQuery
 from topwater.replica import Budget
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
 from topwater.topk import lists
+from topwater.topk.changing import changing
 from topwater.windows import Windows, counting, sliding, tumbling
 
 NUMBER = st.floats(-1e6, 1e6)
@@ -296,7 +297,7 @@ def test_settings_that_cannot_work(changed: dict[str, Any], field: str, told: st
 def test_an_unknown_list_tells_the_others() -> None:
     with pytest.raises(QueryError) as caught:
         query_of(list="treap")
-    assert caught.value.fix == "use one of: " + ", ".join(lists)
+    assert caught.value.fix == "use one of: " + ", ".join([*lists, *changing])
 
 
 class TestFromText:

@@ -190,7 +190,10 @@ class Contents(Protocol):
         """Forget the windows up to ``window`` without answering."""
 
     def snapshot(self) -> pa.Table:
-        """All that a restart needs; to be given to ``add``."""
+        """All that a restart needs."""
+
+    def restore(self, table: pa.Table) -> None:
+        """Become, when new, the contents that wrote ``table``."""
 
 
 class ItemContents:
@@ -233,6 +236,10 @@ class ItemContents:
         """The items kept."""
         return items_to_table(self._list.snapshot())
 
+    def restore(self, table: pa.Table) -> None:
+        """Take in the items again."""
+        self.add(table, oldest=0)
+
 
 class KeyContents:
     """One item per key, scored from its aggregates over the window."""
@@ -271,6 +278,10 @@ class KeyContents:
     def snapshot(self) -> pa.Table:
         """The partial aggregates kept."""
         return self._merge()
+
+    def restore(self, table: pa.Table) -> None:
+        """Take in the partial aggregates again."""
+        self.add(table, oldest=0)
 
     def _answer(self, window: int) -> Found:
         first, last = self._query.window.panes_in(window)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from topwater.contents import Contents, Found, ItemContents, KeyContents, Portion, portion
 from topwater.errors import BatchError, QueryError, StateError, TopwaterError
+from topwater.listed import ListedContents
 from topwater.model import Answer, Counts, Freshness, Items, Millis, Row
 from topwater.packing import pack, unpack
 from topwater.protocols import Source
@@ -25,6 +26,7 @@ from topwater.query import TopKQuery
 from topwater.reading import Batch
 from topwater.replica import Ranking, Refresher
 from topwater.scoring import RunningRanges
+from topwater.topk.changing import changing
 from topwater.topk.runs import no_hint
 
 __all__ = ["TopKMonitor", "TopKQuery"]
@@ -220,7 +222,7 @@ class TopKMonitor:
             self._refresher.restore(*unpack(replica))
             table, _ = unpack(contents)
         self._contents = _contents(self.query, self._current or 0, self._refresher)
-        self._contents.add(table, oldest=0)
+        self._contents.restore(table)
 
     def _wrote(self, meta: dict[str, Any]) -> bool:
         try:
@@ -371,4 +373,6 @@ def _contents(query: TopKQuery, first: int, refresher: Refresher | None) -> Cont
     aggregation = query.aggregation
     if aggregation is None:
         return ItemContents(query, first)
+    if refresher is not None and query.list in changing:
+        return ListedContents(query, aggregation, first, refresher)
     return KeyContents(query, aggregation, refresher)

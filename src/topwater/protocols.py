@@ -14,6 +14,9 @@ from topwater.windows import Windows
 class CandidateList(Protocol):
     """Keeps what can still win. Larger scores rank higher.
 
+    Scores are fixed at arrival. Where they may change later, the contract is that of
+    ``topwater.topk.changing.ChangingList``, which stands beside the values it speaks of.
+
     The *current* window is the oldest one not yet expired; it is 0 until :meth:`expire` is
     called.
 

@@ -16,6 +16,7 @@ from topwater.model import Millis
 from topwater.replica import RefreshSettings
 from topwater.scoring import Constants, Score, score_from
 from topwater.topk import lists
+from topwater.topk.changing import changing
 from topwater.windows import FARTHEST, Windows, millis
 
 LateRule = Literal["drop", "use"]
@@ -43,7 +44,11 @@ class TopKQuery:
         aggregates per key and window, which the score then refers to:
         ``{"mentions": "count", "spent": "sum(amount)"}``.
     list
-        The candidate list, by registry name. Queries with aggregates need none.
+        The candidate list, by registry name. Queries with aggregates need none, and keep a
+        small row per key and pane. With a remote part and ``last`` alone they may choose
+        ``"panes+n"``, ``"topk+n"`` or ``"mintopk+"``: k + ``refresh.spare`` keys of each window
+        are kept, and the score must follow the stream's value in one direction. Such an answer
+        may miss a key that was forgotten before its remote value rose: it is then not ``exact``.
     lateness
         How far events may come out of order: the watermark trails the newest event by it.
     late
@@ -171,7 +176,7 @@ class TopKQuery:
     def _check(self) -> None:
         self._check_names()
         self._check_time()
-        lists[self.list]
+        self._check_list_name()
         self._check_aggregates()
         if self.late not in get_args(LateRule):
             raise QueryError(f"{self.late!r} is unknown", field="late", fix='use "drop" or "use"')
@@ -188,6 +193,13 @@ class TopKQuery:
                 f"{self.window!r} is no window",
                 field="window",
                 fix='write sliding("9 min", "3 min"), tumbling("1 h") or counting(1000, 100)',
+            )
+
+    def _check_list_name(self) -> None:
+        known = [*lists, *changing]
+        if self.list not in known:
+            raise QueryError(
+                f"{self.list!r} is unknown", field="list", fix=f"use one of: {', '.join(known)}"
             )
 
     def _check_time(self) -> None:
@@ -219,12 +231,14 @@ class TopKQuery:
                 fix="use a numeric column of the stream, or a name of take",
             )
         if aggregation is None:
-            self._check_no_remote()
+            self._check_each()
             return
         if not aggregation.aggregates:
             raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
         self._check_score_names([*aggregation.aggregates])
-        if self.list not in ("panes", "recompute"):
+        if self.list in changing:
+            self._check_changing(aggregation)
+        elif self.list not in ("panes", "recompute"):
             raise QueryError(
                 f"{self.list!r} ranks single events; an aggregate falls as the window slides",
                 field="list",
@@ -237,7 +251,45 @@ class TopKQuery:
                 fix="declare the range as (low, high)",
             )
 
-    def _check_no_remote(self) -> None:
+    def _check_changing(self, aggregation: Aggregation) -> None:
+        """A list for changing scores keeps one object per key, whose stream part stays."""
+        if self.refresh is None:
+            raise QueryError(
+                f"{self.list!r} is for scores that change with a remote value, and there is none",
+                field="list",
+                fix="leave it out, or name the remote value in refresh",
+            )
+        functions = {name: each.function for name, each in aggregation.aggregates.items()}
+        if list(functions.values()) != ["last"]:
+            raise QueryError(
+                f"{self.list!r} keeps one number per key, and {_fallen(functions)}",
+                field="take",
+                fix='take one value, as {"amount": "last(amount)"}, or leave list out: '
+                "per-pane aggregates are kept instead",
+            )
+        (name,) = functions
+        if self.score.monotone(name) is None:
+            raise QueryError(
+                f"whether it rises or falls with {name!r} can't be told, and what {self.list!r} "
+                "forgets is bounded by that",
+                field="score",
+                fix=f"use {name!r} in one direction, with a factor whose sign is clear, as "
+                f"{name} * max({self.refresh.remote}, 0); or leave list out",
+            )
+        if self.list == "mintopk+" and self.refresh.spare:
+            raise QueryError(
+                f"'mintopk+' keeps none to spare, and {self.refresh.spare} are asked for",
+                field="refresh.spare",
+                fix='set it to 0, or use list="topk+n"',
+            )
+
+    def _check_each(self) -> None:
+        if self.list in changing:
+            raise QueryError(
+                f"{self.list!r} keeps one object per key, and each event is an item here",
+                field="list",
+                fix='say what a key contributes, as take={"amount": "last(amount)"}',
+            )
         if self.refresh is not None:
             raise QueryError(
                 "remote values belong to keys, and each event is an item of its own here",
@@ -267,6 +319,14 @@ class TopKQuery:
                     field="score",
                     fix=f"use: {', '.join(names)}; or add it to take",
                 )
+
+
+def _fallen(functions: Mapping[str, str]) -> str:
+    """Why these aggregates can't be one number per key."""
+    for name, function in functions.items():
+        if function != "last":
+            return f"{name!r}, a {function}, may fall as the window slides"
+    return f"there are {len(functions)} values"
 
 
 def _window(given: Any) -> Any:

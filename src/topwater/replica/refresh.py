@@ -163,6 +163,16 @@ class Refresher:
         self._forget(slots)
         return ranking
 
+    def remote_of(self, keys: KeyArray) -> FloatArray:
+        """What is taken for the remote value of each key now; asking enters none of them."""
+        slots = self.replica.find(keys)
+        met = slots >= 0
+        values = np.full(len(keys), np.nan)
+        values[met] = self._remote(slots[met])
+        if not met.all():
+            values[~met] = self._typical()
+        return values
+
     def snapshot(self) -> tuple[pa.Table, dict[str, Any]]:
         """All that a restart needs: a table by key, and a few numbers."""
         table, slots = self.replica.snapshot(), self.replica.used()

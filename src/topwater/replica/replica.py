@@ -109,6 +109,10 @@ class Replica:
             slots[at] = self._enter(keys[at].item() if keys.dtype != object else keys[at])
         return slots
 
+    def find(self, keys: KeyArray) -> IntArray:
+        """The slot of each key; -1 for one not met before, which gets none.  O(keys)."""
+        return np.array([self._slot.get(key, -1) for key in keys.tolist()], np.int64)
+
     def used(self) -> IntArray:
         """All slots that hold a key, in order of their keys' arrival."""
         return np.array(list(self._slot.values()), np.int64)
