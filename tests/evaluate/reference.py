@@ -129,16 +129,15 @@ def renewed(at: Moment, key: int) -> float:
 
 def wbm(at: Moment) -> list[int]:
     """Known mean rates; what the possibly stale leave of the budget goes to the oldest."""
-    stale = [
-        key for key in at.proposed if at.loop.rates[key] > 0 and at.loop.best_before[key] <= at.now
-    ]
+    moving = [key for key in lru(at) if at.loop.rates[key] > 0]
+    stale = [key for key in moving if at.loop.best_before[key] <= at.now]
     step = at.loop.workload.windows.step
 
     def worth(key: int) -> int:
         return min(lifetime(at, key), math.ceil((renewed(at, key) - at.now) / step))
 
     first = sorted(stale, key=lambda key: (-worth(key), at.draw[key]))
-    return first + [key for key in lru(at) if key not in set(stale)]
+    return first + [key for key in moving if key not in set(stale)]
 
 
 def bst(at: Moment) -> list[int]:

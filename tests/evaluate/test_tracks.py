@@ -50,7 +50,9 @@ def test_records_are_judged_as_the_reference_judges(workload: Workload, policy: 
         assert record.fetches == len(right.fetched)
 
 
-@pytest.mark.parametrize("policy", ["rnd", "wsj-lru", "at-lru", "gnr-rnd", "bst", "wbm*"])
+@pytest.mark.parametrize(
+    "policy", ["rnd", "wsj-lru", "at-lru", "gnr-rnd", "gnr-lru", "wsj-wbm", "at-wbm", "bst", "wbm*"]
+)
 def test_policies_with_chance_do_as_well_as_the_reference(workload: Workload, policy: str) -> None:
     found = [record.accuracy for record in run(workload, Contender(policy))]
     right = [outcome.accuracy for outcome in reference(workload, policy)]
