@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from oracle import Event, Oracle, told
 from topwater import packing
-from topwater.contents import Portion, portion
 from topwater.errors import BatchError, StateError
 from topwater.model import Answer, Counts
 from topwater.monitor import TopKMonitor
+from topwater.portions import Portion, portion
 from topwater.query import TopKQuery
 from topwater.scoring import Formula, WeightedSum
 from topwater.topk import lists
@@ -468,7 +468,7 @@ class TestRestart:
         monkeypatch.setattr(packing, "VERSION", 99)
         state = TopKMonitor.build(query_of()).snapshot()
         monkeypatch.undo()
-        with pytest.raises(StateError, match="has version 99, this program reads 1"):
+        with pytest.raises(StateError, match="has version 99, this program reads 2"):
             TopKMonitor.build(query_of(), state)
 
     def test_a_portion_is_no_state(self) -> None:

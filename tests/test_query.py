@@ -120,6 +120,8 @@ class TestRoundTrips:
             "list": "recompute",
             "lateness": 5,
             "late": "use",
+            "jump": 7,
+            "group_by": "c",
             "empty_windows": 0,
         }
         assert {*changed, "refresh"} == {field.name for field in fields(query)}

@@ -1,152 +1,32 @@
 """What the open windows hold: single events in a candidate list, or aggregates per key.
 
-Both take in :class:`Portion` values: a batch reduced to what can still matter, small enough to
-be sent from one process to another.
+Both take in the tables of :class:`~topwater.portions.Portion` values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topwater.aggregates import SOURCE, Aggregation
-from topwater.model import Counts, FloatArray, IntArray, Items, Millis
+from topwater.aggregates import Aggregation
+from topwater.model import Counts, FloatArray, IntArray, Items
 from topwater.packing import (
     column,
     items_from_table,
     items_to_table,
     keys_from_arrow,
-    pack,
-    unpack,
 )
+from topwater.portions import FloorsAt
 from topwater.protocols import Floors
 from topwater.query import TopKQuery
-from topwater.reading import Batch, Readout, only_finite, read
 from topwater.replica import Ranking, Refresher, WindowView
-from topwater.scoring import RunningRanges
 from topwater.topk import build, sweep
-from topwater.topk.runs import nothing, reduce
-
-FloorsAt = Callable[[IntArray], FloatArray]
-
-
-@dataclass(frozen=True, slots=True)
-class Portion:
-    """A batch reduced to what can still matter, with the number of events behind each pane."""
-
-    table: pa.Table
-    panes: IntArray
-    events: IntArray
-    newest: Millis | None
-    counts: Counts
-
-    def pack(self) -> bytes:
-        """The portion as bytes, to be sent to the process that keeps the windows."""
-        meta = {
-            "newest": self.newest,
-            "panes": self.panes.tolist(),
-            "events": self.events.tolist(),
-            "counts": asdict(self.counts),
-        }
-        return pack(self.table, meta)
-
-    @staticmethod
-    def unpack(packed: bytes) -> Portion:
-        """What :meth:`pack` wrote."""
-        table, meta = unpack(packed)
-        return Portion(
-            table,
-            np.array(meta["panes"], np.int64),
-            np.array(meta["events"], np.int64),
-            meta["newest"],
-            Counts(**meta["counts"]),
-        )
-
-
-def portion(
-    query: TopKQuery,
-    batch: Batch,
-    *,
-    position: int = 0,
-    ranges: RunningRanges | None = None,
-    floors: FloorsAt | None = None,
-    hint: FloatArray | None = None,
-) -> Portion:
-    """Reduce a batch to what the windows need of it.
-
-    Parameters
-    ----------
-    query, batch
-        What is asked, and what came.
-    position
-        How many events came before, for count windows.
-    ranges
-        The running ranges of the score, which take in this batch.
-    floors
-        Per pane, a score below which items are known to be useless.
-    hint
-        What the scores are expected to be, from batch to batch.
-    """
-    readout = read(query, batch)
-    if query.aggregation is None:
-        return _items_portion(query, readout, position, ranges, floors, hint)
-    return _keys_portion(query, query.aggregation, readout, position)
-
-
-def _items_portion(
-    query: TopKQuery,
-    readout: Readout,
-    position: int,
-    ranges: RunningRanges | None,
-    floors: FloorsAt | None,
-    hint: FloatArray | None,
-) -> Portion:
-    scores = query.score.rank_scores(readout.values, ranges)
-    readout, scores = only_finite(readout, scores)
-    time = _placed(query, readout, position)
-    # Row numbers stand for the keys, so that only the keys of what is kept are ever touched.
-    arrivals = query.window.group(Items(scores, time, np.arange(len(readout))))
-    runs = reduce(
-        arrivals,
-        query.k,
-        floors=None if floors is None else floors(arrivals.panes),
-        hint=hint,
-        keys_at=lambda rows: keys_from_arrow(readout.key.take(pa.array(rows))),
-    )
-    events = np.diff(arrivals.bounds)
-    table = items_to_table(runs.items)
-    return Portion(table, arrivals.panes, events, _newest(time), readout.counts)
-
-
-def _keys_portion(
-    query: TopKQuery, aggregation: Aggregation, readout: Readout, position: int
-) -> Portion:
-    usable = np.zeros(len(readout))
-    for values in readout.values.values():
-        usable = usable + np.where(np.isfinite(values), 0.0, np.nan)
-    readout, _ = only_finite(readout, usable)
-    time = _placed(query, readout, position)
-    pane = query.window.pane_of(time)
-    rows = {"pane": pane, "key": readout.key, "time": time}
-    rows |= {SOURCE + name: values for name, values in readout.values.items()}
-    panes, events = np.unique(pane, return_counts=True)
-    table = aggregation.partials(pa.table(rows))
-    return Portion(table, panes, events, _newest(time), readout.counts)
-
-
-def _placed(query: TopKQuery, readout: Readout, position: int) -> IntArray:
-    if query.window.by == "time":
-        return readout.time
-    return np.arange(position + 1, position + 1 + len(readout))
-
-
-def _newest(time: IntArray) -> Millis | None:
-    return int(time.max()) if len(time) else None
+from topwater.topk.runs import nothing
 
 
 @dataclass(frozen=True, slots=True)

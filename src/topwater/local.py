@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from topwater.groups import GroupedMonitor, monitor_of
 from topwater.model import Answer
 from topwater.monitor import TopKMonitor
 from topwater.protocols import Source
@@ -16,7 +17,7 @@ def run(
     batches: Iterable[Batch],
     *,
     source: Source | None = None,
-    monitor: TopKMonitor | None = None,
+    monitor: TopKMonitor | GroupedMonitor | None = None,
 ) -> Iterator[Answer]:
     """Answers as their windows close, and at the end those of all windows that hold an event.
 
@@ -41,7 +42,7 @@ def run(
     10 ['b', 'a']
     20 ['c']
     """
-    monitor = TopKMonitor.build(query, source=source) if monitor is None else monitor
+    monitor = monitor_of(query, source=source) if monitor is None else monitor
     for batch in batches:
         monitor.ingest(batch)
         if (watermark := monitor.watermark) is not None:

@@ -177,6 +177,8 @@ class Answer:
         Events used and dropped since the answer before.
     freshness
         For a query with a remote part: what was refreshed, and how right the answer may be.
+    group
+        For a query with a ranking per group: which group.
     """
 
     window: Window
@@ -185,6 +187,7 @@ class Answer:
     candidates: int = 0
     counts: Counts = field(default_factory=Counts)
     freshness: Freshness | None = None
+    group: Key | None = None
 
     @property
     def keys(self) -> list[Key]:

@@ -8,19 +8,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import reduce
 from operator import index
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from topwater.contents import Contents, Found, ItemContents, KeyContents, Portion, portion
+from topwater.clock import Clock, Moments
+from topwater.contents import Contents, Found, ItemContents, KeyContents
 from topwater.errors import BatchError, QueryError, StateError, TopwaterError
 from topwater.listed import ListedContents
-from topwater.model import Answer, Counts, Freshness, Items, Millis, Row
+from topwater.model import Answer, Counts, Freshness, IntArray, Items, Millis, Row
 from topwater.packing import pack, unpack
+from topwater.portions import Portion, portion
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
@@ -61,8 +64,8 @@ class TopKMonitor:
         self._on_miss = on_miss
         self._refresher = _refresher(query, source)
         self._current: int | None = None
-        self._first_pane: int | None = None
-        self._newest: Millis | None = None
+        self._filled: list[tuple[int, int]] = []
+        self._clock = Clock(query.jump)
         self._position = 0
         self._empty = 0
         self._keys: str | None = None
@@ -98,6 +101,12 @@ class TopKMonitor:
         StateError
             If the state is damaged, of another version, or of another query.
         """
+        if query.group_by is not None:
+            raise QueryError(
+                "one monitor has one ranking",
+                field="group_by",
+                fix="use topwater.groups.GroupedMonitor, or run()",
+            )
         monitor = cls(query, source, on_miss)
         if state is not None:
             monitor._restore(state)
@@ -113,7 +122,8 @@ class TopKMonitor:
         """How far time is known to have come, by the events alone: none older is expected."""
         if self.query.window.by == "count":
             return self._position + 1
-        return None if self._newest is None else self._newest - self.query.lateness
+        newest = self._clock.newest
+        return None if newest is None else newest - self.query.lateness
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events.
@@ -138,20 +148,47 @@ class TopKMonitor:
         )
         self._ranges = ranges
 
-    def admit(self, part: Portion) -> None:
-        """Take in a batch that was reduced elsewhere."""
-        self._keys = self._kind_of_keys(part)
-        late = part.panes < self._oldest_on_time()
-        self._counts += part.counts + Counts(late=int(part.events[late].sum()))
-        oldest = self._oldest_usable()
-        usable = part.panes[part.panes >= oldest]
-        if len(usable):
-            self._contents.add(part.table, oldest)
-            first = int(usable[0])
-            self._first_pane = first if self._first_pane is None else min(self._first_pane, first)
-        if part.newest is not None:
-            self._newest = part.newest if self._newest is None else max(self._newest, part.newest)
-        self._position += int(part.events.sum())
+    def admit(self, *parts: Portion) -> None:
+        """Take in one batch, whose parts were reduced elsewhere."""
+        self._keys = reduce(self._kind_of_keys, parts, self._keys)
+        for part in parts:
+            self._take_in(part)
+        moments = Moments.union([part.moments for part in parts])
+        self._note_filled(moments.panes)
+        self._clock.see(moments)
+
+    def _take_in(self, part: Portion) -> None:
+        panes, events = part.moments.panes, part.moments.events
+        self._counts += part.counts
+        if part.counted:
+            late = panes < self._oldest_on_time()
+            self._counts += Counts(late=int(events[late].sum()))
+            self._position += int(events.sum())
+        if part.table.num_rows:
+            self._contents.add(part.table, self._oldest_usable())
+
+    def _note_filled(self, panes: IntArray) -> None:
+        """Remember which windows hold something: the first and the last of each stretch."""
+        windows = self.query.window
+        panes = panes[panes >= self._oldest_usable()]
+        # A step between two panes that is longer than a window leaves windows with neither.
+        gaps = np.flatnonzero(windows.leaves_gap(panes)) + 1
+        found = [
+            (windows.span_of(int(row[0]))[0], windows.span_of(int(row[-1]))[1])
+            for row in np.split(panes, gaps)
+            if len(row)
+        ]
+        self._filled = _joined([*self._filled, *found])
+
+    def skip_to(self, window: int) -> None:
+        """Begin with this window: all before it were answered elsewhere."""
+        self._current = window
+        self._contents.skip(window - 1)
+
+    @property
+    def idle(self) -> bool:
+        """Whether no window that is still to be answered holds anything."""
+        return not self._filled
 
     def next_close(self) -> Millis | None:
         """The watermark at which the next window can be answered; None before the first event.
@@ -173,23 +210,23 @@ class TopKMonitor:
         for filled, first, last in self._stretches(current, until):
             answers += (self._answer if filled else self._answer_empty)(first, last)
             self._current = last + 1
+        later = [stretch for stretch in self._filled if stretch[1] > until]
+        self._filled = [(max(first, until + 1), last) for first, last in later]
         return answers
 
     def flush(self) -> list[Answer]:
         """The stream has ended: answer every window that holds an event."""
-        panes = self._contents.panes()
-        if not len(panes):
+        if not self._filled:
             return []
-        last = self.query.window.span_of(int(panes[-1]))[1]
-        return self.close_until(self.query.window.window(last).closes + 1)
+        return self.close_until(self.query.window.window(self._filled[-1][1]).closes + 1)
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
         meta = {
             "query": self.query.to_dict(),
             "current": self._current,
-            "first_pane": self._first_pane,
-            "newest": self._newest,
+            "filled": self._filled,
+            "clock": self._clock.snapshot(),
             "position": self._position,
             "empty": self._empty,
             "keys": self._keys,
@@ -204,14 +241,10 @@ class TopKMonitor:
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
-        if not self._wrote(meta):
-            raise StateError(
-                "the state belongs to another query",
-                fix="start from an empty checkpoint, or use the query that wrote this one",
-            )
+        require_same_query(self.query, meta)
         self._current = meta["current"]
-        self._first_pane = meta["first_pane"]
-        self._newest = meta["newest"]
+        self._filled = [(first, last) for first, last in meta["filled"]]
+        self._clock.restore(meta["clock"])
         self._position = meta["position"]
         self._empty = meta["empty"]
         self._keys = meta["keys"]
@@ -224,28 +257,22 @@ class TopKMonitor:
         self._contents = _contents(self.query, self._current or 0, self._refresher)
         self._contents.restore(table)
 
-    def _wrote(self, meta: dict[str, Any]) -> bool:
-        try:
-            return TopKQuery.from_dict(meta["query"]) == self.query
-        except (KeyError, TopwaterError):
-            return False
-
-    def _kind_of_keys(self, part: Portion) -> str | None:
+    def _kind_of_keys(self, kind: str | None, part: Portion) -> str | None:
         """Whole numbers or strings: they can't be ranked with each other."""
-        if not part.events.sum():
-            return self._keys
-        kind = "integers" if pa.types.is_integer(part.table.field("key").type) else "strings"
-        if self._keys not in (None, kind):
+        if not len(part.moments) or "key" not in part.table.column_names:
+            return kind
+        found = "integers" if pa.types.is_integer(part.table.field("key").type) else "strings"
+        if kind not in (None, found):
             raise BatchError(
-                f"the key column {self.query.key!r} holds {kind}, and held {self._keys} before",
+                f"the key column {self.query.key!r} holds {found}, and held {kind} before",
                 fix="cast it to one type for the whole stream",
             )
-        return kind
+        return found
 
     def _next_window(self) -> int | None:
-        if self._current is not None or self._first_pane is None:
+        if self._current is not None or not self._filled:
             return self._current
-        return self.query.window.span_of(self._first_pane)[0]
+        return self._filled[0][0]
 
     def _oldest_on_time(self) -> int:
         """The oldest pane none of whose windows was answered."""
@@ -260,7 +287,7 @@ class TopKMonitor:
 
     def _stretches(self, current: int, until: int) -> Iterator[tuple[bool, int, int]]:
         """The windows to answer, as stretches that hold something or nothing: first and last."""
-        for first, last in self._filled():
+        for first, last in self._filled:
             if current < first:
                 yield False, current, min(until, first - 1)
             if until < first:
@@ -270,18 +297,6 @@ class TopKMonitor:
             if until < current:
                 return
         yield False, current, until
-
-    def _filled(self) -> list[tuple[int, int]]:
-        """The first and the last of all windows in a row that hold something."""
-        windows = self.query.window
-        panes = self._contents.panes()
-        # A step between two panes that is longer than a window leaves windows with neither.
-        gaps = np.flatnonzero(windows.leaves_gap(panes)) + 1
-        return [
-            (windows.span_of(int(row[0]))[0], windows.span_of(int(row[-1]))[1])
-            for row in np.split(panes, gaps)
-            if len(row)
-        ]
 
     def _answer(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
@@ -315,6 +330,29 @@ class TopKMonitor:
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
         return answer
+
+
+def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
+    """Raise unless a state with this ``meta`` was written for ``query``."""
+    try:
+        same = TopKQuery.from_dict(meta["query"]) == query
+    except (KeyError, TopwaterError):
+        same = False
+    if not same:
+        raise StateError(
+            "the state belongs to another query",
+            fix="start from an empty checkpoint, or use the query that wrote this one",
+        )
+
+
+def _joined(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches in order, with those that touch made one."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(stretches):
+        if joined and first <= joined[-1][1] + 1:
+            first, last = joined[-1][0], max(last, joined.pop()[1])
+        joined.append((first, last))
+    return joined
 
 
 def _rows(query: TopKQuery, found: Found) -> tuple[Row, ...]:

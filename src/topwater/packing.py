@@ -17,7 +17,7 @@ import pyarrow as pa
 from topwater.errors import StateError
 from topwater.model import Items, KeyArray
 
-VERSION = 1
+VERSION = 2
 _MARK = b"topwater"
 
 

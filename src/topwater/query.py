@@ -20,6 +20,7 @@ from topwater.topk.changing import changing
 from topwater.windows import FARTHEST, Windows, millis
 
 LateRule = Literal["drop", "use"]
+_HOUR: Millis = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,13 @@ class TopKQuery:
     late
         What to do with an event one of whose windows was answered already: ``"drop"`` it, or
         ``"use"`` it for its windows that are still open. It is counted in both cases.
+    jump
+        How far ahead of all others an event may lie and still move the time; one that lies
+        further ahead waits. By default an hour, or the window's width if that is longer. So one
+        wrong date does not make all other events late.
+    group_by
+        A column, integers or strings: one ranking for each of its values. Every ranking has the
+        whole budget, and a group without items has no answer.
     refresh
         The remote part of the score, and how its values are kept fresh: settings, or just the
         name that the score uses for the remote value. Needs aggregates in ``take``.
@@ -79,6 +87,8 @@ class TopKQuery:
     list: str = "panes"
     lateness: Millis = 0
     late: LateRule = "drop"
+    jump: Millis = 0
+    group_by: str | None = None
     refresh: RefreshSettings | None = None
     empty_windows: int = 1_000
 
@@ -94,6 +104,8 @@ class TopKQuery:
         list: str = "panes",  # noqa: A002
         lateness: int | str | timedelta = 0,
         late: LateRule = "drop",
+        jump: int | str | timedelta | None = None,
+        group_by: str | None = None,
         refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
         empty_windows: int = 1_000,
     ) -> None:
@@ -107,6 +119,8 @@ class TopKQuery:
         settle(self, "list", list)
         settle(self, "lateness", millis(lateness, field="lateness"))
         settle(self, "late", late)
+        settle(self, "jump", _jump(jump, window))
+        settle(self, "group_by", group_by)
         settle(self, "refresh", None if refresh is None else RefreshSettings.of(refresh))
         settle(
             self,
@@ -182,8 +196,9 @@ class TopKQuery:
             raise QueryError(f"{self.late!r} is unknown", field="late", fix='use "drop" or "use"')
 
     def _check_names(self) -> None:
-        for field, name in (("key", self.key), ("time", self.time)):
-            optional = name is None and field == "time"
+        named = {"key": self.key, "time": self.time, "group_by": self.group_by}
+        for field, name in named.items():
+            optional = name is None and field != "key"
             if not optional and (type(name) is not str or not name):
                 raise QueryError(
                     f"{name!r} names no column", field=field, fix="give the column's name"
@@ -214,6 +229,18 @@ class TopKQuery:
                 f"must be from 0 to {FARTHEST}, it is {self.lateness}",
                 field="lateness",
                 fix='give a duration, as "10 s"',
+            )
+        if not 0 < self.jump < FARTHEST:
+            raise QueryError(
+                f"must be from 1 to {FARTHEST}, it is {self.jump}",
+                field="jump",
+                fix='give a duration, as "1 h", or leave it out',
+            )
+        if self.window.by == "count" and self.group_by is not None:
+            raise QueryError(
+                "a position in the stream is no position in a group",
+                field="group_by",
+                fix="use time windows, or leave it out",
             )
         if self.window.by == "count" and self.lateness:
             raise QueryError(
@@ -319,6 +346,14 @@ class TopKQuery:
                     field="score",
                     fix=f"use: {', '.join(names)}; or add it to take",
                 )
+
+
+def _jump(given: Any, window: Any) -> Millis:
+    """The setting, or its default; a window that is none is left to the validation."""
+    if given is not None:
+        return millis(given, field="jump")
+    width = window.width if isinstance(window, Windows) and window.by == "time" else 0
+    return max(_HOUR, width)
 
 
 def _fallen(functions: Mapping[str, str]) -> str:

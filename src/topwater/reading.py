@@ -44,8 +44,10 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     BatchError
         If a column is missing or has a type that can't be used.
     """
-    table = _table(batch)
-    key = _keys(_column(table, query.key, "key"), query.key)
+    table = as_table(batch)
+    key = keys_of(table, query.key, "key")
+    if query.group_by is not None:
+        keys_of(table, query.group_by, "group_by")
     role = "score" if query.take == "each" else "take"
     values = {name: _floats(_column(table, name, role), name, role) for name in query.value_columns}
     time = np.zeros(len(key), np.int64)
@@ -89,7 +91,8 @@ def _where(readout: Readout, good: BoolArray) -> Readout:
     )
 
 
-def _table(batch: Batch) -> pa.Table:
+def as_table(batch: Batch) -> pa.Table:
+    """A batch as an Arrow table."""
     if isinstance(batch, pa.Table):
         return batch
     if isinstance(batch, pa.RecordBatch):
@@ -122,7 +125,9 @@ def _column(table: pa.Table, name: str, role: str) -> pa.Array:
     return chunk
 
 
-def _keys(column: pa.Array, name: str) -> pa.Array:
+def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
+    """A column of keys, as int64 or strings; null where there is none."""
+    column = _column(table, name, role)
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())
@@ -130,7 +135,7 @@ def _keys(column: pa.Array, name: str) -> pa.Array:
         pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     ):
         raise BatchError(
-            f"the key column {name!r} is of type {kind}",
+            f"the {role} column {name!r} is of type {kind}",
             fix="keys are strings or integers up to 64 bits: cast the column first",
         )
     return column.cast(pa.int64()) if pa.types.is_integer(kind) else column.cast(pa.large_string())

@@ -15,9 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
-from topwater.contents import portion
 from topwater.demo import wrong_windows
 from topwater.generate import SCHEMA, Bids
+from topwater.portions import portion
 from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
 from topwater.spark.generated import FORMAT

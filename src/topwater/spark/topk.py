@@ -21,11 +21,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import StringType, StructType, TimestampType
 
-from topwater.contents import Portion, portion
 from topwater.errors import BatchError, QueryError
 from topwater.model import Answer, Counts, Window
 from topwater.model import Row as AnswerRow
 from topwater.monitor import TopKMonitor
+from topwater.portions import Portion, portion
 from topwater.query import TopKQuery
 from topwater.reading import read
 from topwater.spark.session import require

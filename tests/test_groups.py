@@ -1,0 +1,117 @@
+"""One ranking per group equals a query of its own for each group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from topwater import QueryError, StateError, TopKMonitor, TopKQuery, counting, run, sliding
+from topwater.groups import GroupedMonitor
+from topwater.model import Answer, Counts
+
+GROUPS = ["north", "south", "east", None]
+
+
+def stream(seed: int, rows: int = 600) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "at": np.sort(rng.integers(1, 900, rows)) - rng.integers(0, 30, rows) + 30,
+            "who": rng.integers(0, 25, rows),
+            "value": np.round(rng.random(rows), 1),
+            "where": [GROUPS[each] for each in rng.choice(4, rows, p=[0.6, 0.3, 0.05, 0.05])],
+        }
+    )
+
+
+def query_of(**change: Any) -> TopKQuery:
+    settings: dict[str, Any] = {
+        "key": "who",
+        "time": "at",
+        "window": sliding(100, 40),
+        "score": "value",
+        "k": 3,
+        "group_by": "where",
+    }
+    return TopKQuery(**(settings | change))
+
+
+def essence(answers: list[Answer]) -> list[Any]:
+    return [(answer.window, answer.rows) for answer in answers if answer.rows]
+
+
+@pytest.mark.parametrize("take", ["each", {"n": "count"}])
+@pytest.mark.parametrize("seed", range(3))
+def test_each_group_is_a_query_of_its_own(seed: int, take: Any) -> None:
+    table = stream(seed)
+    score = "value" if take == "each" else "n"
+    query = query_of(take=take, score=score, lateness=30)
+    batches = [table.slice(start, 50) for start in range(0, table.num_rows, 50)]
+    answers = list(run(query, batches))
+    alone = query_of(take=take, score=score, group_by=None, lateness=30)
+    for group in GROUPS[:3]:
+        mine = [answer for answer in answers if answer.group == group]
+        rows = table.filter(pa.compute.equal(table.column("where"), group))
+        assert essence(mine) == essence(list(run(alone, [rows])))
+        assert mine
+    order = [(answer.window.closes, answer.group) for answer in answers]
+    assert order == sorted(order)  # type: ignore[type-var]
+    total = sum((answer.counts for answer in answers), Counts())
+    assert total.events == table.num_rows
+    assert total.bad_key == table.column("where").null_count
+
+
+def test_a_silent_group_is_answered_on_time() -> None:
+    monitor = GroupedMonitor.build(query_of())
+    monitor.ingest({"at": [10], "who": [1], "value": [1.0], "where": ["a"]})
+    monitor.ingest({"at": [141], "who": [2], "value": [1.0], "where": ["b"]})
+    assert monitor.watermark == 141
+    assert [(each.window.closes, each.group) for each in monitor.close_until(141)] == [(100, "a")]
+
+
+def test_a_late_event_of_a_forgotten_group_opens_no_window_again() -> None:
+    monitor = GroupedMonitor.build(query_of())
+    monitor.ingest({"at": [10, 400], "who": [1, 1], "value": [1.0, 1.0], "where": ["a", "b"]})
+    assert [each.group for each in monitor.close_until(400)] == ["a"]
+    monitor.ingest({"at": [20], "who": [1], "value": [9.0], "where": ["a"]})
+    rest = monitor.flush()
+    assert {each.group for each in rest} == {"b"}
+    assert sum(each.counts.late for each in rest) == 1
+
+
+@pytest.mark.parametrize("cut", [0, 3, 7, 11])
+def test_a_restart_changes_nothing(cut: int) -> None:
+    table, query = stream(5), query_of(lateness=10, take={"n": "count"}, score="n")
+    batches = [table.slice(start, 50) for start in range(0, table.num_rows, 50)]
+    whole = list(run(query, batches))
+    monitor = GroupedMonitor.build(query)
+    got: list[Answer] = []
+    for number, batch in enumerate(batches):
+        if number == cut:
+            monitor = GroupedMonitor.build(query, monitor.snapshot())
+        monitor.ingest(batch)
+        got += monitor.close_until(monitor.watermark or 0)
+    assert [*got, *monitor.flush()] == whole
+
+
+def test_the_next_close_is_the_earliest_of_all() -> None:
+    monitor = GroupedMonitor.build(query_of())
+    assert (monitor.next_close(), monitor.watermark) == (None, None)
+    monitor.ingest({"at": [150, 60], "who": [1, 1], "value": [1.0, 1.0], "where": [1, 2]})
+    assert monitor.next_close() == 101
+
+
+def test_bad_settings_are_named() -> None:
+    with pytest.raises(QueryError, match="group_by"):
+        TopKQuery(key="a", window=counting(5), score="b", k=1, group_by="c")
+    with pytest.raises(QueryError, match="group_by"):
+        query_of(group_by=7)
+    with pytest.raises(QueryError, match="one monitor has one ranking"):
+        TopKMonitor.build(query_of())
+    with pytest.raises(QueryError, match="names no column"):
+        GroupedMonitor.build(query_of(group_by=None))
+    with pytest.raises(StateError, match="another query"):
+        GroupedMonitor.build(query_of(k=4), GroupedMonitor.build(query_of()).snapshot())
