@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -262,29 +263,55 @@ def test_the_estimated_precision_is_near_the_truth() -> None:
     assert np.mean(said) == pytest.approx(np.mean(true), abs=0.1)
 
 
-def test_a_purse_never_holds_more_than_its_bucket() -> None:
+@pytest.mark.parametrize("scale", [1e-5, 1.0])
+def test_a_purse_spends_its_budget_where_it_is_worth_most(scale: float) -> None:
+    """Windows that offer much and little: nearly the same mean, and more of what was offered."""
     rng = np.random.default_rng(8)
     purse = Purse(Budget(fetches=4, carry_over=True))
-    worths = rng.exponential(1.0, (600, 30))
-    spent = []
-    for worth in worths:
+    offers = scale * rng.exponential(1.0, (600, 30)) * rng.choice([0.3, 1.0], (600, 1))
+    spent, won, plain = [], 0.0, 0.0
+    for worth in -np.sort(-offers, axis=1):
         allowed = purse.allowance()
         assert 0 <= allowed <= 12
-        chosen = np.sort(worth[worth >= purse.threshold])[::-1][:allowed]
-        purse.spend(len(chosen), len(chosen), 0.0, float(np.sort(worth)[-4:].mean()))
+        chosen = worth[: purse.worthwhile(worth)][:allowed]
+        purse.spend(len(chosen), len(chosen), 0.0)
         spent.append(len(chosen))
-    assert np.mean(spent[100:]) == pytest.approx(4, abs=0.2)
+        won, plain = won + chosen.sum(), plain + worth[:4].sum()
+        assert sum(spent) <= 4 * len(spent)
+    assert np.mean(spent[100:]) == pytest.approx(4, abs=0.1)
     assert max(spent) > 4
+    assert won > 1.08 * plain
+
+
+def test_a_purse_with_plenty_spends_on_trifles_only_what_would_be_lost() -> None:
+    purse = Purse(Budget(fetches=4, carry_over=True))
+    spent = []
+    for _ in range(6):
+        worth = np.array([0.1, 0.01, *[1e-12] * 20])
+        spent.append(min(purse.worthwhile(worth), purse.allowance()))
+        purse.spend(spent[-1], spent[-1], 0.0)
+    assert spent == [2, 2, 2, 2, 4, 4]
+    assert purse.worthwhile(np.empty(0)) == 0
+
+
+def test_a_purse_goes_on_after_a_restart() -> None:
+    rng = np.random.default_rng(9)
+    purse = Purse(Budget(fetches=2, carry_over=True))
+    again = Purse(purse.budget)
+    for worth in -np.sort(-rng.exponential(1.0, (20, 10)), axis=1):
+        again.restore(json.loads(json.dumps(purse.snapshot())))
+        assert purse.worthwhile(worth) == again.worthwhile(worth)
+        purse.spend(1, 1, 0.0)
 
 
 def test_a_deadline_leaves_one_fetch_to_measure_by() -> None:
     purse = Purse(Budget(deadline=1_000))
     for seconds in (100.0, float("inf"), float("nan"), -1.0):
-        purse.spend(5, 0, seconds, 0.0)
+        purse.spend(5, 0, seconds)
     assert purse.allowance() == 1
     assert purse.allowance(seconds_used=2.0) == 0
     for _ in range(40):
-        purse.spend(1, 1, 0.01, 0.0)
+        purse.spend(1, 1, 0.01)
     assert purse.allowance() > 50
 
 

@@ -7,8 +7,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+import numpy as np
+
 from topwater.errors import QueryError
+from topwater.model import FloatArray, IntArray
 from topwater.windows import millis
+
+_KEPT = 0.95
+"""What remains, one window later, of what was offered."""
+
+_LOWEST, _DECADES, _PER_DECADE = -8, 10, 15
+_BINS = _DECADES * _PER_DECADE
+"""Worths are counted on a scale of powers of ten. What is below it is never worth a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +108,19 @@ class Purse:
     """What is left to spend. The loop asks it before, and tells it after, every election.
 
     With carry-over it is a bucket of three windows' fetches, refilled by one window's at each
-    window. Fetches that promise less than ``threshold`` are put off; it rises while the bucket is
-    less than half full, and falls while it is fuller, so on average just the budget is spent.
+    window, so no run of windows costs more than as many budgets. Fetches that promise too little
+    are put off: see :meth:`worthwhile`.
     """
 
     bucket = 3
     _start_cost = 0.02
-    _start_threshold = 0.1
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
         self.tokens = float(budget.fetches or 0)
-        self.threshold = 0.0
         self.seconds_per_fetch = self._start_cost
+        self._offers = np.zeros(_BINS)
+        self._windows = 0.0
 
     def allowance(self, seconds_used: float = 0.0) -> int:
         """How many keys may be fetched now."""
@@ -120,36 +130,60 @@ class Purse:
             return max(1, int(left / self.seconds_per_fetch)) if left > 0 else 0
         return int(self.tokens)
 
-    def spend(self, fetches: int, answered: int, seconds: float, typical_worth: float) -> None:
+    def worthwhile(self, worths: FloatArray) -> int:
+        """Take note of what a window offers, best first, and say how many to fetch.
+
+        In windows like the last twenty or so, just as many fetches are worth it as the purse can
+        bear: the budget, if the bucket is half full; more if it is fuller, fewer if it is
+        emptier. What the bucket can't take when it is refilled costs nothing, and is spent.
+        """
+        self._offers = _KEPT * self._offers + np.bincount(_bins(worths), minlength=_BINS)
+        self._windows = _KEPT * self._windows + 1.0
+        per_window = self.budget.fetches or 0
+        free = int(self.tokens - (self.bucket - 1) * per_window)
+        least = self._offered((per_window / 4 + self.tokens / 2) * self._windows)
+        return min(len(worths), max(free, int(np.count_nonzero(worths >= least))))
+
+    def spend(self, fetches: int, answered: int, seconds: float) -> None:
         """Take note of what one window cost, and prepare for the next."""
         if fetches and 0 < seconds < math.inf:
             # Those that the deadline cut off took no time: what counts is how many came.
             cost = seconds / max(1, answered)
             self.seconds_per_fetch += 0.3 * (cost - self.seconds_per_fetch)
-        if self.budget.fetches is None:
-            return
-        if not self.budget.carry_over:
-            self.tokens = float(self.budget.fetches)
-            return
         per_window = self.budget.fetches
-        self.tokens = min(self.bucket * per_window, self.tokens - fetches + per_window)
-        if per_window and typical_worth > 0:
-            lack = 1.0 - self.tokens / (self.bucket * per_window / 2)
-            # What a full bucket can't take is lost, so the threshold falls faster than it rises.
-            gain = 0.2 if lack > 0 else 0.5
-            start = self._start_threshold * typical_worth
-            self.threshold = (self.threshold or start) * (1.0 + gain * lack)
+        if per_window is None:
+            return
+        left = self.tokens - fetches if self.budget.carry_over else 0.0
+        self.tokens = float(min(self.bucket * per_window, left + per_window))
 
-    def snapshot(self) -> dict[str, float]:
+    def _offered(self, count: float) -> float:
+        """The worth that so many offers reached; within a bin they are taken for evenly spread."""
+        above = np.cumsum(self._offers[::-1])[::-1]
+        enough = np.flatnonzero(above >= count)
+        if not len(enough):
+            return float(10.0**_LOWEST)
+        at = enough[-1]
+        share = (above[at] - count) / max(self._offers[at], 1e-9)
+        return float(10.0 ** (_LOWEST + (at + share) / _PER_DECADE))
+
+    def snapshot(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "tokens": self.tokens,
-            "threshold": self.threshold,
             "seconds_per_fetch": self.seconds_per_fetch,
+            "offers": self._offers.tolist() if self.budget.carry_over else [],
+            "windows": self._windows,
         }
 
-    def restore(self, state: Mapping[str, float]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """What :meth:`snapshot` gave."""
         self.tokens = state["tokens"]
-        self.threshold = state["threshold"]
         self.seconds_per_fetch = state["seconds_per_fetch"]
+        self._offers = np.array(state["offers"] or np.zeros(_BINS), np.float64)
+        self._windows = state["windows"]
+
+
+def _bins(worths: FloatArray) -> IntArray:
+    """The bin of each worth, on a scale of powers of ten."""
+    places = (np.log10(np.maximum(worths, 10.0**_LOWEST)) - _LOWEST) * _PER_DECADE
+    return np.asarray(np.minimum(places, _BINS - 1).astype(np.int64))

@@ -137,7 +137,6 @@ class Refresher:
         self._judge.aim = settings.aim
         self._judge.rates = RateBeliefs(windows.step, hints=settings.hint)
         self._rates: RateEstimator | None = None
-        self._typical_worth = 0.0
         if self._entry.needs_rates and settings.estimator is not None:
             self._rates = self._estimator(settings.estimator)
 
@@ -302,12 +301,9 @@ class Refresher:
     def _worthwhile(self, policy: Worth, proposal: Proposal, ranked: IntArray) -> IntArray:
         """The rows that are not put off in favour of later windows."""
         if not policy.values.moves:
-            self._typical_worth = 0.0
             return ranked
         worth = policy.worth(proposal)[ranked]
-        most = worth[: max(1, self.purse.allowance())]
-        self._typical_worth = float(most.mean()) if len(most) else 0.0
-        return ranked[worth >= self.purse.threshold]
+        return ranked[: self.purse.worthwhile(worth)]
 
     def _ask(self, keys: KeyArray, deadline: float | None) -> Fetched:
         """What the source says. One that raises, or breaks its contract, loses no answer."""
@@ -347,7 +343,7 @@ class Refresher:
         if not again.all() and not self._judge.values.learnt:
             self._judge.values.start(self.replica.value)
         answered = int(np.count_nonzero(got.ok))
-        self.purse.spend(len(rows), answered, got.seconds, self._typical_worth)
+        self.purse.spend(len(rows), answered, got.seconds)
         failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
         return _Outcome(keys, failed, bad, got.seconds)
 

@@ -21,6 +21,7 @@ _WORLDS = 128
 _JUDGED = 512
 _DOUBTFUL = 0.02
 _LEAST = 1e-9
+_LATER = 1e-4
 _HORIZON = 6
 _DECAY = 0.8
 
@@ -70,10 +71,8 @@ class Worth:
         alone = stale * self._loss(proposal, rows, scores)
         together = self._gain(proposal, rows, stale)
         worth[rows] = uses * answers * (alone + together) / 2
-        # What is left of a budget goes to keys that could cross the border if others move too.
-        doubtful = (stale > _DOUBTFUL) & self._contested(proposal, rows, scores)
-        far = 1 + np.abs(proposal.position[rows] - proposal.k + 0.5)
-        worth[rows] += np.where(doubtful, _LEAST * stale * answers / far, 0.0)
+        doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
+        worth[rows] += _LEAST * doubtful * self._left_over(proposal, rows, scores, uses)
         return worth
 
     def stale(
@@ -99,6 +98,20 @@ class Worth:
     def restore(self, table: pa.Table, slots: IntArray) -> None:
         """Take over such columns."""
         self.rates.restore(table, slots)
+
+    def _left_over(
+        self, proposal: Proposal, rows: IntArray, scores: FloatArray, uses: FloatArray
+    ) -> FloatArray:
+        """Where to spend what is left of a budget; nowhere, if no value can change the answer.
+
+        On keys that could cross the border if others move too, the nearest first; then on those
+        that later answers will use.
+        """
+        contested = self._contested(proposal, rows, scores)
+        if not contested.any():
+            return np.zeros(len(rows))
+        far = 1.0 + np.abs(proposal.position[rows] - proposal.k + 0.5)
+        return np.asarray(contested / far + _LATER * (uses - 1.0))
 
     def _gain(self, proposal: Proposal, rows: IntArray, stale: FloatArray) -> FloatArray:
         """What knowing a key brings on average, when the others may have moved as well."""
