@@ -49,15 +49,47 @@ class Worth:
         self.aim: Aim = aim
         self.rates = RateBeliefs()
         self.values = ValueModel()
+        self._last: tuple[Proposal, FloatArray] | None = None
 
     def rank(self, proposal: Proposal) -> IntArray:
         """The rows that are worth a fetch, most worthwhile first."""
-        worth = self.worth(proposal)
+        worth = self._worth(proposal)
+        self._last = proposal, worth
         rows = np.flatnonzero(worth > 0)
         return rows[np.lexsort((proposal.position[rows], -worth[rows]))]
 
     def worth(self, proposal: Proposal) -> FloatArray:
-        """What a fetch of each row would bring."""
+        """What a fetch of each row would bring. What :meth:`rank` found is not found again."""
+        if self._last is not None and self._last[0] is proposal:
+            return self._last[1]
+        return self._worth(proposal)
+
+    def stale(
+        self, slots: IntArray, now: Millis, fetched: IntArray, hinted: IntArray
+    ) -> FloatArray:
+        """The probability that a value differs by now from what was fetched."""
+        seconds = np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
+        return self.rates.stale(self.rates.of(slots), seconds, hinted)
+
+    def observe(self, polls: Polls) -> None:
+        """Learn how values change."""
+        self._last = None
+        self.rates.observe(polls)
+        self.values.observe(polls)
+
+    def reset(self, slots: IntArray) -> None:
+        """Forget these slots."""
+        self.rates.reset(slots)
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
+        """Columns for the replica's table."""
+        return self.rates.snapshot(slots)
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+        self.rates.restore(table, slots)
+
+    def _worth(self, proposal: Proposal) -> FloatArray:
         worth = np.zeros(len(proposal))
         rows = np.flatnonzero(proposal.inside)
         if not len(rows):
@@ -74,30 +106,6 @@ class Worth:
         doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
         worth[rows] += _LEAST * doubtful * self._left_over(proposal, rows, scores, uses)
         return worth
-
-    def stale(
-        self, slots: IntArray, now: Millis, fetched: IntArray, hinted: IntArray
-    ) -> FloatArray:
-        """The probability that a value differs by now from what was fetched."""
-        seconds = np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
-        return self.rates.stale(self.rates.of(slots), seconds, hinted)
-
-    def observe(self, polls: Polls) -> None:
-        """Learn how values change."""
-        self.rates.observe(polls)
-        self.values.observe(polls)
-
-    def reset(self, slots: IntArray) -> None:
-        """Forget these slots."""
-        self.rates.reset(slots)
-
-    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
-        """Columns for the replica's table."""
-        return self.rates.snapshot(slots)
-
-    def restore(self, table: pa.Table, slots: IntArray) -> None:
-        """Take over such columns."""
-        self.rates.restore(table, slots)
 
     def _left_over(
         self, proposal: Proposal, rows: IntArray, scores: FloatArray, uses: FloatArray
