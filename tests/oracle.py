@@ -57,6 +57,7 @@ class Oracle:
             self.note(events=1)
             if key is None:
                 self.note(bad_key=1)
+                self.heartbeat(time)
             elif self.by_time and time is None:
                 self.note(bad_time=1)
             elif self.by_time and time is not None and time <= self.query.window.start:
@@ -65,6 +66,11 @@ class Oracle:
                 self.note(bad_score=1)
             else:
                 self.place(key, time, 0.0 if value is None else value)
+
+    def heartbeat(self, time: int | None) -> None:
+        """A row without a key still tells the time."""
+        if self.by_time and time is not None and time > self.query.window.start:
+            self.newest = time if self.newest is None else max(self.newest, time)
 
     def place(self, key: Any, time: int | None, value: float) -> None:
         self.position += 1

@@ -26,7 +26,8 @@ from topwater.model import IntArray, Millis
 class Moments:
     """When the events of a batch happened: per pane, how many, and the time of its newest.
 
-    Panes are distinct and ascending, and so are the times.
+    Panes are distinct and ascending, and so are the times. A pane without events has a time too,
+    if something else told it.
     """
 
     panes: IntArray

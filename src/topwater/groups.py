@@ -16,8 +16,10 @@ from topwater.portions import Portion, portions
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
+from topwater.sharding import Shard
 
 OnMiss = Callable[[Answer], None]
+_WHOLE = Shard()
 
 
 class GroupedMonitor:
@@ -39,13 +41,20 @@ class GroupedMonitor:
     """
 
     def __init__(
-        self, query: TopKQuery, source: Source | None = None, on_miss: OnMiss | None = None
+        self,
+        query: TopKQuery,
+        source: Source | None = None,
+        on_miss: OnMiss | None = None,
+        *,
+        keep_late: bool = False,
     ) -> None:
         self.query = query
         # Silence of one group is no news: only the groups in a window are answered.
         self._each = replace(query, group_by=None, empty_windows=0)
         self._source = source
         self._on_miss = on_miss
+        self._keep_late = keep_late
+        self._late: list[pa.Table] = []
         self._clock = Clock(query.jump)
         self._current: int | None = None
         self._counts = Counts()
@@ -59,11 +68,12 @@ class GroupedMonitor:
         *,
         source: Source | None = None,
         on_miss: OnMiss | None = None,
+        keep_late: bool = False,
     ) -> GroupedMonitor:
         """A new monitor, or the one that wrote ``state``; see :meth:`TopKMonitor.build`."""
         if query.group_by is None:
             raise QueryError("names no column", field="group_by", fix="use TopKMonitor")
-        monitor = cls(query, source, on_miss)
+        monitor = cls(query, source, on_miss, keep_late=keep_late)
         if state is not None:
             monitor._restore(state)
         return monitor
@@ -88,8 +98,16 @@ class GroupedMonitor:
                 by_group.setdefault(part.group, []).append(part)
         # Known groups first: if the keys have changed their type, they say so at once.
         for group in sorted(by_group, key=lambda group: group not in self._monitors):
-            self._monitor(group).admit(*by_group[group])
+            monitor = self._monitor(group)
+            monitor.admit(*by_group[group])
+            if (late := monitor.take_late()) is not None:
+                self._late.append(late)
         self._clock.see(Moments.union([part.moments for part in parts if part.group is None]))
+
+    def take_late(self) -> pa.Table | None:
+        """What came too late since the last call, of all groups; None if nothing did."""
+        found, self._late = self._late, []
+        return pa.concat_tables(found) if found else None
 
     def next_close(self) -> Millis | None:
         """The watermark at which the next window can be answered; None if there is none."""
@@ -139,7 +157,13 @@ class GroupedMonitor:
         return self._monitors[group]
 
     def _made(self, state: bytes | None = None) -> TopKMonitor:
-        return TopKMonitor.build(self._each, state, source=self._source, on_miss=self._on_miss)
+        return TopKMonitor.build(
+            self._each,
+            state,
+            source=self._source,
+            on_miss=self._on_miss,
+            keep_late=self._keep_late,
+        )
 
     def _told(self, watermark: Millis | None) -> list[Answer]:
         answers = []
@@ -167,7 +191,15 @@ def monitor_of(
     *,
     source: Source | None = None,
     on_miss: OnMiss | None = None,
+    shard: Shard = _WHOLE,
+    keep_late: bool = False,
 ) -> TopKMonitor | GroupedMonitor:
-    """The monitor that a query needs: of one ranking, or of one per group."""
-    kind = TopKMonitor if query.group_by is None else GroupedMonitor
-    return kind.build(query, state, source=source, on_miss=on_miss)
+    """The monitor that a query needs: of one ranking, or of one per group.
+
+    A group has one shard to itself, and with it the whole budget.
+    """
+    if query.group_by is None:
+        return TopKMonitor.build(
+            query, state, source=source, on_miss=on_miss, shard=shard, keep_late=keep_late
+        )
+    return GroupedMonitor.build(query, state, source=source, on_miss=on_miss, keep_late=keep_late)

@@ -22,18 +22,20 @@ from topwater.contents import Contents, Found, ItemContents, KeyContents
 from topwater.errors import BatchError, QueryError, StateError, TopwaterError
 from topwater.listed import ListedContents
 from topwater.model import Answer, Counts, Freshness, IntArray, Items, Millis, Row
-from topwater.packing import pack, unpack
+from topwater.packing import column, pack, unpack
 from topwater.portions import Portion, portion
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
 from topwater.replica import Ranking, Refresher
 from topwater.scoring import RunningRanges
+from topwater.sharding import Shard
 from topwater.topk.changing import changing
 from topwater.topk.runs import no_hint
 
 __all__ = ["TopKMonitor", "TopKQuery"]
 
+_WHOLE = Shard()
 _END_OF_TIME: Millis = 2**60
 """After every window that can hold an event, and far from where integers overflow."""
 
@@ -59,10 +61,14 @@ class TopKMonitor:
         query: TopKQuery,
         source: Source | None = None,
         on_miss: Callable[[Answer], None] | None = None,
+        shard: Shard = _WHOLE,
+        *,
+        keep_late: bool = False,
     ) -> None:
         self.query = query
         self._on_miss = on_miss
-        self._refresher = _refresher(query, source)
+        self._late: list[pa.Table] | None = [] if keep_late else None
+        self._refresher = _refresher(query, source, shard)
         self._current: int | None = None
         self._filled: list[tuple[int, int]] = []
         self._clock = Clock(query.jump)
@@ -82,6 +88,8 @@ class TopKMonitor:
         *,
         source: Source | None = None,
         on_miss: Callable[[Answer], None] | None = None,
+        shard: Shard = _WHOLE,
+        keep_late: bool = False,
     ) -> TopKMonitor:
         """A new monitor, or the one that wrote ``state`` with :meth:`snapshot`.
 
@@ -95,6 +103,10 @@ class TopKMonitor:
             Where remote values are fetched, if the query has a remote part.
         on_miss
             Called with every answer whose estimated precision misses the accuracy asked for.
+        shard
+            Which part of the keys it sees, and so of the budget it gets.
+        keep_late
+            Keep what came too late for :meth:`take_late`.
 
         Raises
         ------
@@ -107,7 +119,7 @@ class TopKMonitor:
                 field="group_by",
                 fix="use topwater.groups.GroupedMonitor, or run()",
             )
-        monitor = cls(query, source, on_miss)
+        monitor = cls(query, source, on_miss, shard, keep_late=keep_late)
         if state is not None:
             monitor._restore(state)
         return monitor
@@ -154,7 +166,7 @@ class TopKMonitor:
         for part in parts:
             self._take_in(part)
         moments = Moments.union([part.moments for part in parts])
-        self._note_filled(moments.panes)
+        self._note_filled(moments.panes[moments.events > 0])
         self._clock.see(moments)
 
     def _take_in(self, part: Portion) -> None:
@@ -166,6 +178,23 @@ class TopKMonitor:
             self._position += int(events.sum())
         if part.table.num_rows:
             self._contents.add(part.table, self._oldest_usable())
+            self._set_late_aside(part.table)
+
+    def take_late(self) -> pa.Table | None:
+        """What came too late since the last call, reduced; None if nothing did."""
+        if not self._late:
+            return None
+        found = pa.concat_tables(self._late)
+        self._late = []
+        return found
+
+    def _set_late_aside(self, table: pa.Table) -> None:
+        if self._late is None:
+            return
+        pane = self.query.window.pane_of(column(table, "time"))
+        late = table.filter(pa.array(pane < self._oldest_on_time()))
+        if late.num_rows:
+            self._late.append(late)
 
     def _note_filled(self, panes: IntArray) -> None:
         """Remember which windows hold something: the first and the last of each stretch."""
@@ -259,7 +288,7 @@ class TopKMonitor:
 
     def _kind_of_keys(self, kind: str | None, part: Portion) -> str | None:
         """Whole numbers or strings: they can't be ranked with each other."""
-        if not len(part.moments) or "key" not in part.table.column_names:
+        if not part.moments.events.sum() or "key" not in part.table.column_names:
             return kind
         found = "integers" if pa.types.is_integer(part.table.field("key").type) else "strings"
         if kind not in (None, found):
@@ -395,7 +424,7 @@ def _freshness(ranking: Ranking | None) -> Freshness:
     )
 
 
-def _refresher(query: TopKQuery, source: Source | None) -> Refresher | None:
+def _refresher(query: TopKQuery, source: Source | None, shard: Shard) -> Refresher | None:
     if (query.refresh is None) != (source is None):
         raise QueryError(
             "a remote value needs a source, and a source is for a remote value",
@@ -404,7 +433,7 @@ def _refresher(query: TopKQuery, source: Source | None) -> Refresher | None:
         )
     if query.refresh is None or source is None:
         return None
-    return Refresher(query.refresh, query.score, query.window, query.k, source)
+    return Refresher(query.refresh, query.score, query.window, query.k, source, shard=shard)
 
 
 def _contents(query: TopKQuery, first: int, refresher: Refresher | None) -> Contents:

@@ -173,7 +173,7 @@ def _items_portion(
     starts = arrivals.bounds[:-1]
     newest = np.maximum.reduceat(arrivals.items.time, starts) if len(starts) else starts
     moments = Moments(arrivals.panes, np.diff(arrivals.bounds), newest)
-    return Portion(items_to_table(runs.items), moments, readout.counts)
+    return Portion(items_to_table(runs.items), _and_beats(query, moments, readout), readout.counts)
 
 
 def _keys_portion(
@@ -188,7 +188,15 @@ def _keys_portion(
     rows = {"pane": pane, "key": readout.key, "time": time}
     rows |= {SOURCE + name: values for name, values in readout.values.items()}
     table = aggregation.partials(pa.table(rows))
-    return Portion(table, Moments.of(pane, time), readout.counts)
+    return Portion(table, _and_beats(query, Moments.of(pane, time), readout), readout.counts)
+
+
+def _and_beats(query: TopKQuery, moments: Moments, readout: Readout) -> Moments:
+    """Rows without a key are no events, but they move the time."""
+    if query.window.by == "count" or not len(readout.beats):
+        return moments
+    beats = Moments.of(query.window.pane_of(readout.beats), readout.beats)
+    return Moments.union([moments, replace(beats, events=np.zeros_like(beats.events))])
 
 
 def _placed(query: TopKQuery, readout: Readout, position: int) -> IntArray:

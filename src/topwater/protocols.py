@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from topwater.errors import QueryError
-from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray
+from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray, Millis
 from topwater.windows import Windows
 
 
@@ -102,6 +102,17 @@ class Source(Protocol):
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds."""
+
+
+@runtime_checkable
+class Seeks(Protocol):
+    """A source with a time of its own, as a recording has.
+
+    F4. ``seek`` is called before every fetch, with the event time of the evaluation.
+    """
+
+    def seek(self, now: Millis) -> None:
+        """Answer as of ``now`` from here on."""
 
 
 ListMaker = Callable[[Windows, int], CandidateList]

@@ -139,6 +139,11 @@ class TopKQuery:
         )
 
     @property
+    def names_taken(self) -> tuple[str, ...]:
+        """The names of what the stream contributes; none when each event is an item."""
+        return () if isinstance(self.take, str) else tuple(self.take)
+
+    @property
     def value_columns(self) -> tuple[str, ...]:
         """The numeric columns of the stream that are read."""
         aggregation = self.aggregation

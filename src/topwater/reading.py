@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,12 +23,16 @@ _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Readout:
-    """The rows of a batch that can be used: time in milliseconds, keys as Arrow data."""
+    """The rows of a batch that can be used: time in milliseconds, keys as Arrow data.
+
+    ``beats`` are the times of rows without a key: of no use, but they tell how late it is.
+    """
 
     time: IntArray
     key: pa.Array
     values: dict[str, FloatArray]
     counts: Counts
+    beats: IntArray
 
     def __len__(self) -> int:
         return len(self.key)
@@ -55,16 +59,17 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     if query.time is not None and query.window.by == "time":
         time, time_ok = _times(_column(table, query.time, "time"), query.time)
     key_ok = _present(key)
-    early = time_ok & key_ok & (time <= query.window.start)
+    early = time_ok & (time <= query.window.start)
     if query.window.by == "count":
         early[:] = False
     counts = Counts(
         events=len(key),
         bad_key=int(np.count_nonzero(~key_ok)),
         bad_time=int(np.count_nonzero(key_ok & ~time_ok)),
-        before_start=int(np.count_nonzero(early)),
+        before_start=int(np.count_nonzero(early & key_ok)),
     )
-    return _where(Readout(time, key, values, counts), key_ok & time_ok & ~early)
+    beats = np.empty(0, np.int64) if key_ok.all() else time[time_ok & ~key_ok & ~early]
+    return _where(Readout(time, key, values, counts, beats), key_ok & time_ok & ~early)
 
 
 def only_finite(readout: Readout, scores: FloatArray) -> tuple[Readout, FloatArray]:
@@ -75,7 +80,7 @@ def only_finite(readout: Readout, scores: FloatArray) -> tuple[Readout, FloatArr
     bad = int(np.count_nonzero(~finite))
     kept = _where(readout, finite)
     return (
-        Readout(kept.time, kept.key, kept.values, kept.counts + Counts(bad_score=bad)),
+        replace(kept, counts=kept.counts + Counts(bad_score=bad)),
         scores[finite],
     )
 
@@ -88,6 +93,7 @@ def _where(readout: Readout, good: BoolArray) -> Readout:
         readout.key.filter(pa.array(good)),
         {name: values[good] for name, values in readout.values.items()},
         readout.counts,
+        readout.beats,
     )
 
 

@@ -8,9 +8,9 @@ from reference import Loop, Outcome, play
 
 from topwater.evaluate.generated import make_evening
 from topwater.evaluate.oracle import Oracle
-from topwater.evaluate.replay import Replay
 from topwater.evaluate.tracks import CLAIRVOYANT, Contender, Record, build, run
 from topwater.evaluate.workloads import Workload, follower_growth
+from topwater.remote.replay import Replay
 
 EVALUATIONS = 40
 

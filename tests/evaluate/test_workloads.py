@@ -10,8 +10,8 @@ import pytest
 from topwater.errors import QueryError
 from topwater.evaluate.generated import USERS, make_evening
 from topwater.evaluate.recordings import Counts, Recording, read_evening
-from topwater.evaluate.steps import Steps
 from topwater.evaluate.workloads import changing, follower_growth
+from topwater.remote.steps import Steps
 from topwater.windows import Windows
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from topwater.evaluate.oracle import Oracle
-from topwater.evaluate.replay import Replay
-from topwater.evaluate.steps import Steps
 from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.model import FloatArray, IntArray
+from topwater.remote.replay import Replay
+from topwater.remote.steps import Steps
 from topwater.replica import Budget, Refresher, RefreshSettings, WindowView
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.policies import Polls

@@ -20,8 +20,9 @@ from topwater.generate import SCHEMA, Bids
 from topwater.portions import portion
 from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
+from topwater.spark.answers import packed
 from topwater.spark.generated import FORMAT
-from topwater.spark.topk import MonitorProcessor
+from topwater.spark.processor import MonitorProcessor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,8 +114,8 @@ def test_the_border_the_late_the_bad_and_the_empty(
 
         window    (0        10]        20]        30]
         file 0       2●     1●                          10
-        file 1              3●9●                        10.001
-        file 2              5●                          10.001  W0 closes after its events
+        file 1              3●9●                        10.001  W0 closes after its events
+        file 2              5○                          10.001  5 is late
         file 3              7○                     8●   35      7 is late; bad events
     """
     bad: list[Event] = [(12_000, None, 1.0), (None, 1, 1.0), (11_000, 1, float("nan"))]
@@ -131,10 +132,10 @@ def test_the_border_the_late_the_bad_and_the_empty(
     rows = topk(read_files(spark, folder), query)
     got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
     assert [answer.window.closes - START for answer in got] == [10_000, 20_000, 30_000]
-    assert [answer.keys for answer in got] == [[3, 5], [9], []]
+    assert [answer.keys for answer in got] == [[3, 2], [9], []]
     assert [answer.rows[0].time - START for answer in got[:2]] == [10_000, 10_001]
     late = got[1].counts
-    assert (late.late, late.bad_key, late.bad_time, late.bad_score) == (1, 1, 1, 1)
+    assert (late.late, late.bad_key, late.bad_time, late.bad_score) == (2, 1, 1, 1)
     assert sum(answer.counts.events for answer in got) == 10
     empty = spark.read.parquet(str(tmp_path / "sink")).filter("rank is null").collect()
     assert [(row.key, row.score, row.time) for row in empty] == [(None, None, None)]
@@ -144,7 +145,7 @@ def test_the_border_the_late_the_bad_and_the_empty(
 def test_the_first_event_may_be_older_than_the_watermark(
     spark: SparkSession, checkpoint: str, tmp_path: Path
 ) -> None:
-    """An unusable event moves the watermark all the same; the timer is then set in the past."""
+    """A row without a key moves the time all the same."""
     folder = write_files(tmp_path / "in", [(25_000, None, 1.0)], [(5_000, 1, 1.0)])
     query = TopKQuery(
         key="key", time="time", score="value", k=1, window=tumbling("10s", start=START)
@@ -189,31 +190,19 @@ def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
         window=sliding("12s", "5s", start=bids.origin_ms),
         lateness=bids.disorder_ms,
     )
-    tester = TwsTester(
-        MonitorProcessor(query.to_json()),
-        timeMode="EventTime",
-        eventTimeExtractor=lambda _: 2**53,  # nothing is late before the monitor has said so
-    )
+    tester = TwsTester(MonitorProcessor(query.to_json()), timeMode="None")
     cuts = [0, *sorted(set(rng.integers(1, len(bids), 8).tolist())), len(bids)]
-    rows: list[Row] = []
-    watermark = 0
+    found: list[Row] = []
     for start, end in itertools.pairwise(cuts):
         batch = bids.batch(start, end)
-        parts = [batch.slice(0, len(batch) // 3), batch.slice(len(batch) // 3)]
-        rows += tester.test(0, [Row(shard=0, portion=portion(query, p).pack()) for p in parts])
-        newest = int(batch.column("time").cast(pa.int64()).to_numpy().max()) // 1_000
-        if newest - query.lateness > watermark:
-            watermark = newest - query.lateness
-            rows += tester.setWatermark(watermark)
-    found: dict[int, list[tuple[Any, ...]]] = {}
-    for row in rows:
-        found.setdefault(row.closes, []).append((row.rank, row.key, row.score, row.time))
-    local = list(run(query, bids.batches(100)))[: len(found)]
+        third = len(batch) // 3
+        parts = [portion(query, part).pack() for part in (batch[:third], batch[third:])]
+        rows = [Row(shard=0, task=task, part=0, portion=part) for task, part in enumerate(parts)]
+        found += tester.test(0, rows[::-1] if start % 2 else rows)
+    batches = [bids.batch(start, end) for start, end in itertools.pairwise(cuts)]
+    local = list(run(query, batches))[: len(found)]
     assert len(found) >= 9
-    assert found == {
-        answer.window.closes: [(r.rank, r.key, r.score, r.time) for r in answer.rows]
-        for answer in local
-    }
+    assert [row.asDict() for row in found] == [packed(answer) for answer in local]
 
 
 def stream(spark: SparkSession) -> DataFrame:
@@ -256,22 +245,20 @@ def test_what_does_not_fit_is_named_before_the_stream_starts(
 
 
 @pytest.mark.spark
-def test_a_second_watermark_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(QueryError, match="has a watermark"):
-        topk(stream(spark).withWatermark("time", "5 seconds"), TopKQuery(**GOOD))
-
-
-@pytest.mark.spark
-def test_a_table_is_no_stream(spark: SparkSession) -> None:
-    table = spark.createDataFrame([], SCHEMA_TEXT)
-    with pytest.raises(QueryError, match="not a stream"):
-        topk(table, TopKQuery(**GOOD))
+@pytest.mark.parametrize("shards", [1, 3])
+def test_a_table_is_answered_at_once(spark: SparkSession, shards: int) -> None:
+    bids = Bids(rows_per_second=50, seconds=60, seed=3, disorder_ms=500, lots=50)
+    query = TopKQuery(**(GOOD | {"window": sliding("20s", "5s", start=bids.origin_ms)}))
+    table = spark.createDataFrame(bids.batch(0, len(bids)).to_pandas()).repartition(3)
+    got = answers_from(topk(table, query, shards=shards).toArrow(), query)
+    assert essence(got) == essence(list(run(query, [bids.batch(0, len(bids))])))
+    assert sum(answer.counts.events for answer in got) == len(bids)
 
 
 @pytest.mark.spark
 def test_the_columns_that_come_out(spark: SparkSession) -> None:
     out = topk(stream(spark), TopKQuery(**GOOD)).schema
-    assert [(field.name, field.dataType.simpleString()) for field in out][:9] == [
+    assert [(field.name, field.dataType.simpleString()) for field in out][:12] == [
         ("window_start", "timestamp"),
         ("window_end", "timestamp"),
         ("rank", "int"),
@@ -279,6 +266,9 @@ def test_the_columns_that_come_out(spark: SparkSession) -> None:
         ("score", "double"),
         ("time", "timestamp"),
         ("values", "array<double>"),
+        ("remote", "double"),
+        ("age", "bigint"),
+        ("right", "double"),
         ("exact", "boolean"),
         ("candidates", "bigint"),
     ]

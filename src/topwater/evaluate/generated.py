@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.evaluate.recordings import STEP, WIDTH, Recording
-from topwater.evaluate.steps import Steps
 from topwater.model import FloatArray, IntArray, Millis
+from topwater.remote.steps import Steps
 from topwater.windows import Windows
 
 USERS = 400

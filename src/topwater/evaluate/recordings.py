@@ -10,8 +10,8 @@ import numpy as np
 from pyarrow import csv
 
 from topwater.errors import QueryError
-from topwater.evaluate.steps import Steps
 from topwater.model import IntArray, Millis
+from topwater.remote.steps import Steps
 from topwater.replica import WindowView
 from topwater.windows import Windows
 

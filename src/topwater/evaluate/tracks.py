@@ -10,9 +10,9 @@ import numpy as np
 
 from topwater.evaluate.metrics import accuracy
 from topwater.evaluate.oracle import Oracle, clairvoyant
-from topwater.evaluate.replay import Replay
 from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.model import IntArray
+from topwater.remote.replay import Replay
 from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, WindowView
 from topwater.replica.policies import resolve
 from topwater.replica.utility import Aim

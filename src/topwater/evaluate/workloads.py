@@ -12,8 +12,8 @@ import numpy as np
 
 from topwater.errors import QueryError
 from topwater.evaluate.recordings import Counts, Recording
-from topwater.evaluate.steps import Steps
 from topwater.model import BoolArray, FloatArray, IntArray, Millis
+from topwater.remote.steps import Steps
 from topwater.replica import WindowView
 from topwater.scoring import Score, WeightedSum
 from topwater.windows import Windows

@@ -1,11 +1,15 @@
-"""A source that replays a recorded remote side; time moves only when it is told to."""
+"""A source that replays a recorded remote side; time moves only when it is told to.
+
+For experiments, demonstrations and tests: the loop tells it the time of each evaluation, so the
+same stream gives the same answers on every host, and after every restart.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from topwater.evaluate.steps import Steps
 from topwater.model import Fetched, FloatArray, KeyArray, Millis
+from topwater.remote.steps import Steps
 
 
 class Replay:
@@ -19,7 +23,7 @@ class Replay:
     Attributes
     ----------
     now
-        The time of the evaluation, set by whoever runs it.
+        The time of the evaluation; the loop sets it.
     asked
         The keys of each call since the source was made.
 
@@ -40,6 +44,10 @@ class Replay:
     def fetches(self) -> int:
         """How many keys were asked for, all in all."""
         return sum(len(keys) for keys in self.asked)
+
+    def seek(self, now: Millis) -> None:
+        """Answer as of ``now`` from here on."""
+        self.now = now
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
         """The values of ``keys`` now. It never fails and is never late."""

@@ -11,8 +11,10 @@ import numpy as np
 
 from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
+from topwater.sharding import Shard
 from topwater.windows import millis
 
+_WHOLE = Shard()
 _KEPT = 0.95
 """What remains, one window later, of what was offered."""
 
@@ -109,18 +111,29 @@ class Purse:
 
     With carry-over it is a bucket of three windows' fetches, refilled by one window's at each
     window, so no run of windows costs more than as many budgets. Fetches that promise too little
-    are put off: see :meth:`worthwhile`.
+    are put off: see :meth:`worthwhile`. One of several shards has its share of all that.
     """
 
     bucket = 3
     _start_cost = 0.02
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, shard: Shard = _WHOLE) -> None:
         self.budget = budget
-        self.tokens = float(budget.fetches or 0)
+        self.shard = shard
+        self.tokens = self._share(0)
         self.seconds_per_fetch = self._start_cost
         self._offers = np.zeros(_BINS)
         self._windows = 0.0
+        self._window = 0
+
+    def begin(self, window: int) -> None:
+        """Make ready for a window."""
+        self._window = window
+        if not self.budget.carry_over:
+            self.tokens = self._share(window)
+
+    def _share(self, window: int) -> float:
+        return float(self.shard.share(self.budget.fetches or 0, window))
 
     def allowance(self, seconds_used: float = 0.0) -> int:
         """How many keys may be fetched now."""
@@ -139,7 +152,7 @@ class Purse:
         """
         self._offers = _KEPT * self._offers + np.bincount(_bins(worths), minlength=_BINS)
         self._windows = _KEPT * self._windows + 1.0
-        per_window = self.budget.fetches or 0
+        per_window = (self.budget.fetches or 0) / self.shard.of
         free = int(self.tokens - (self.bucket - 1) * per_window)
         least = self._offered((per_window / 4 + self.tokens / 2) * self._windows)
         return min(len(worths), max(free, int(np.count_nonzero(worths >= least))))
@@ -150,11 +163,12 @@ class Purse:
             # Those that the deadline cut off took no time: what counts is how many came.
             cost = seconds / max(1, answered)
             self.seconds_per_fetch += 0.3 * (cost - self.seconds_per_fetch)
-        per_window = self.budget.fetches
-        if per_window is None:
+        if self.budget.fetches is None:
             return
+        self._window += 1
         left = self.tokens - fetches if self.budget.carry_over else 0.0
-        self.tokens = float(min(self.bucket * per_window, left + per_window))
+        most = self.bucket * self.budget.fetches / self.shard.of
+        self.tokens = min(most, left + self._share(self._window))
 
     def _offered(self, count: float) -> float:
         """The worth that so many offers reached; within a bin they are taken for evenly spread."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from topwater.errors import QueryError
 from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
-from topwater.protocols import Source
+from topwater.protocols import Seeks, Source
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import Known, RateEstimator, estimators
@@ -24,10 +24,12 @@ from topwater.replica.settings import RefreshSettings
 from topwater.replica.utility import gains
 from topwater.replica.worth import Worth
 from topwater.scoring import Score
+from topwater.sharding import Shard
 from topwater.windows import Windows
 
 _SCENARIOS = 128
 _JUDGED = 512
+_WHOLE = Shard()
 _LONG_AGO: Millis = -(2**53)
 
 
@@ -104,6 +106,8 @@ class Refresher:
         Where values are fetched.
     truth
         For an evaluation: lets the policies that need it see the true values.
+    shard
+        The part of the keys that it sees, and of the budget that it gets.
     """
 
     def __init__(
@@ -114,6 +118,7 @@ class Refresher:
         k: int,
         source: Source,
         truth: Truth | None = None,
+        shard: Shard = _WHOLE,
     ) -> None:
         self.settings = settings
         self.score = score
@@ -122,7 +127,7 @@ class Refresher:
         self.source = source
         self.truth = truth
         self.replica = Replica(settings.limit)
-        self.purse = Purse(settings.budget)
+        self.purse = Purse(settings.budget, shard)
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
         if self._entry.needs_truth and truth is None:
@@ -156,6 +161,7 @@ class Refresher:
         self.replica.hear(slots, view.last_event)
         scores = self._scores(view, slots)
         proposal = self._proposal(view, slots, scores)
+        self.purse.begin(view.index)
         elected = self._elect(proposal, self.purse.allowance(seconds_used))
         outcome = self._fetch(proposal, elected, deadline)
         ranking = self._ranked(view, slots, self._scores(view, slots), outcome)
@@ -305,12 +311,14 @@ class Refresher:
         worth = policy.worth(proposal)[ranked]
         return ranked[: self.purse.worthwhile(worth)]
 
-    def _ask(self, keys: KeyArray, deadline: float | None) -> Fetched:
+    def _ask(self, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
         """What the source says. One that raises, or breaks its contract, loses no answer."""
         failed = Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool))
         if not len(keys):
             return failed
         try:
+            if isinstance(self.source, Seeks):
+                self.source.seek(now)
             got = self.source.fetch(keys, deadline)
             fits = len(got.values) == len(got.ok) == len(keys)
         except Exception:  # whatever it is, the window must be answered
@@ -320,7 +328,7 @@ class Refresher:
     def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
         """Ask the source, write the replica, and let everybody learn."""
         slots, keys = proposal.slots[rows], proposal.keys[rows]
-        got = self._ask(keys, deadline)
+        got = self._ask(keys, proposal.now, deadline)
         finite = np.isfinite(got.values)
         known = self.replica.known(slots)
         before, fetched = self.replica.value[slots], self.replica.fetched[slots]
