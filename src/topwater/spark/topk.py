@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StringType, StructType
+from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, QueryError
 from topwater.monitor import TopKMonitor
-from topwater.reading import read
+from topwater.reading import keys_of, read
 from topwater.sharding import Shard
 from topwater.spark.answers import COUNTS, merged, packed_schema, unpacked
+from topwater.spark.files import Files, active_session, used
+from topwater.spark.files import stream as files_stream
 from topwater.spark.processor import MonitorProcessor, pickled
 from topwater.spark.reducing import reduced
 from topwater.spark.session import require
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from topwater.protocols import Source
@@ -37,7 +40,7 @@ OBSERVED = "topwater"
 
 
 def topk(
-    events: DataFrame,
+    events: DataFrame | Files,
     query: TopKQuery,
     source: Source | None = None,
     *,
@@ -53,7 +56,8 @@ def topk(
     Parameters
     ----------
     events
-        A stream, or a table: then all windows are answered at once.
+        A stream, or a table: then all windows are answered at once. Or parquet files, as
+        :class:`~topwater.spark.Files`: they are reduced while they are read, which is faster.
     query
         What to answer. Time windows only, and no running ranges: both other forms depend on the
         order of the events, which Spark does not keep.
@@ -85,18 +89,20 @@ def topk(
     EnvironmentProblem
         If the session lacks a setting; see :func:`topwater.spark.settings`.
     """
-    require(events.sparkSession)
-    _check(events, query, source, shards)
-    bounded = not events.isStreaming
+    spark = active_session() if isinstance(events, Files) else events.sparkSession
+    require(spark)
+    columns = _columns(events, query)
+    _check(columns, query, source, shards)
+    bounded = not isinstance(events, Files) and not events.isStreaming
     processor = MonitorProcessor(
         query.to_json(), shards=shards, source=pickled(source), late=late_rows, bounded=bounded
     )
-    schema = packed_schema(*(_kind(events, name) for name in (query.key, query.group_by)))
-    rows = (
-        reduced(events, query, shards)
-        .groupBy("shard")
-        .transformWithState(processor, schema, "Append", "None")
-    )
+    schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
+    if isinstance(events, Files):
+        portions = files_stream(spark, events, query, shards)
+    else:
+        portions = reduced(events, query, shards)
+    rows = portions.groupBy("shard").transformWithState(processor, schema, "Append", "None")
     if shards > 1 and query.group_by is None:
         # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
         rows = rows.repartition(1).mapInArrow(partial(merged, query), schema)
@@ -118,13 +124,23 @@ def _metrics() -> list[Column]:
     ]
 
 
-def _kind(events: DataFrame, name: str | None) -> str:
+def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
+    """The columns that the query uses, of those that there are."""
+    if isinstance(events, Files):
+        return events.columns()
+    names = used(query)
+    found = StructType([column for column in events.schema if column.name in names])
+    return to_arrow_schema(found, timezone="UTC")
+
+
+def _kind(columns: pa.Schema, name: str | None) -> str:
     if name is None:
         return "string"
-    return "string" if isinstance(events.schema[name].dataType, StringType) else "bigint"
+    key = keys_of(columns.empty_table(), name, "key")
+    return "bigint" if key.type == "int64" else "string"
 
 
-def _check(events: DataFrame, query: TopKQuery, source: Source | None, shards: int) -> None:
+def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: int) -> None:
     if type(shards) is not int or shards < 1:
         raise QueryError(
             f"must be a whole number of at least 1, not {shards!r}",
@@ -144,15 +160,13 @@ def _check(events: DataFrame, query: TopKQuery, source: Source | None, shards: i
             fix="declare each range as (low, high), or run the query with topwater.local",
         )
     _check_source(query, source, shards)
-    _check_columns(events, query)
+    _check_columns(columns, query)
 
 
-def _check_columns(events: DataFrame, query: TopKQuery) -> None:
-    names = {query.key, query.time, query.group_by, *query.value_columns}
-    used = StructType([column for column in events.schema if column.name in names])
+def _check_columns(columns: pa.Schema, query: TopKQuery) -> None:
     try:
         # Reading no rows at all finds every missing or mistyped column, in the reader's words.
-        read(query, to_arrow_schema(used, timezone="UTC").empty_table())
+        read(query, columns.empty_table())
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
 
