@@ -16,11 +16,12 @@ from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
+from topwater.errors import StateError
 from topwater.groups import GroupedMonitor, monitor_of
-from topwater.portions import Portion
 from topwater.query import TopKQuery
 from topwater.sharding import Shard
 from topwater.spark.answers import packed, packed_late
+from topwater.spark.idle import heeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from topwater.protocols import Source
 
 STATE = "monitor"
-"""The name of the one state variable: a snapshot, and the window to be answered next."""
+"""The name of the one state variable: a snapshot, whose it is, and of how many shards."""
 
 
 class MonitorProcessor(StatefulProcessor):
@@ -70,25 +71,26 @@ class MonitorProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        self._state = handle.getValueState(STATE, "snapshot binary")
+        self._state = handle.getValueState(STATE, "snapshot binary, shard int, shards int")
 
     def handleInputRows(  # noqa: N802
         self,
-        key: Any,
+        key: Any,  # noqa: ARG002  a place: see topwater.spark.places
         rows: Iterator[Row],
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[Row]:
         """Take in a micro-batch, and answer the windows that it ends."""
-        monitor = self._monitor(key[0])
         # The order in which tasks finish must not decide how sums are rounded.
         ordered = sorted(rows, key=lambda row: (row.task, row.part))
-        monitor.admit(*(Portion.unpack(bytes(row.portion)) for row in ordered))
+        shard = ordered[0].shard
+        monitor = self._monitor(shard)
+        monitor.admit(*heeded(ordered))
         watermark = monitor.watermark
         if self._bounded:
             answers = monitor.flush()
         else:
             answers = [] if watermark is None else monitor.close_until(watermark)
-        self._state.update((monitor.snapshot(),))
+        self._state.update((monitor.snapshot(), shard, self._shards))
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
             found.append(packed_late(late, list(monitor.query.names_taken)))
@@ -96,12 +98,23 @@ class MonitorProcessor(StatefulProcessor):
 
     def _monitor(self, shard: int) -> TopKMonitor | GroupedMonitor:
         stored = self._state.get()
+        if stored is not None:
+            require_same_shards(stored[2], self._shards)
         return monitor_of(
             TopKQuery.from_json(self._query),
             None if stored is None else bytes(stored[0]),
             source=None if self._source is None else _connected(self._source),
             shard=Shard(shard, self._shards),
             keep_late=self._late,
+        )
+
+
+def require_same_shards(kept: int, shards: int) -> None:
+    """Raise unless a state was written by as many shards as there are now."""
+    if kept != shards:
+        raise StateError(
+            f"the state belongs to {kept} shards, and now there are {shards}",
+            fix=f"use shards={kept}, or start from an empty checkpoint",
         )
 
 

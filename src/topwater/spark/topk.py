@@ -24,11 +24,16 @@ from topwater.sharding import Shard
 from topwater.spark.answers import COUNTS, merged, packed_schema, unpacked
 from topwater.spark.files import Files, active_session, used
 from topwater.spark.files import stream as files_stream
+from topwater.spark.idle import beats
+from topwater.spark.places import PLACE, placed
 from topwater.spark.processor import MonitorProcessor, pickled
 from topwater.spark.reducing import reduced
 from topwater.spark.session import require
+from topwater.windows import millis
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
@@ -36,7 +41,7 @@ if TYPE_CHECKING:
     from topwater.query import TopKQuery
 
 OBSERVED = "topwater"
-"""The name of the metrics that Spark observes."""
+"""The name of the metrics that Spark observes, and of what a result's schema says of its query."""
 
 
 def topk(
@@ -46,6 +51,7 @@ def topk(
     *,
     shards: int = 1,
     late_rows: bool = False,
+    idle: int | str | timedelta | None = None,
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
@@ -71,6 +77,10 @@ def topk(
     late_rows
         Give out what came too late as well: rows of kind ``"late"``, reduced as all others are,
         to one per key and pane, or to a pane's k best. A column ``kind`` tells them apart.
+    idle
+        For live streams: how long after an event happened it may still come. When a micro-batch
+        brings no event, time moves on to now less this duration, so that a stream that falls
+        silent still has its windows answered. By default only events move the time.
 
     Returns
     -------
@@ -102,13 +112,18 @@ def topk(
         portions = files_stream(spark, events, query, shards)
     else:
         portions = reduced(events, query, shards)
-    rows = portions.groupBy("shard").transformWithState(processor, schema, "Append", "None")
+    if idle is not None and not bounded:
+        patience = millis(idle, field="idle")
+        portions = portions.union(beats(spark, query.window, patience, shards))
+    keyed = placed(portions, shards).groupBy(PLACE)
+    rows = keyed.transformWithState(processor, schema, "Append", "None")
     if shards > 1 and query.group_by is None:
         # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
         rows = rows.repartition(1).mapInArrow(partial(merged, query), schema)
     if not bounded:
         rows = rows.observe(OBSERVED, *_metrics())
-    return unpacked(rows, query, late=late_rows)
+    told = {"query": query.to_json(), "shards": shards}
+    return unpacked(rows, query, late=late_rows).withMetadata("window_end", {OBSERVED: told})
 
 
 def _metrics() -> list[Column]:
