@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import index
 from typing import Any
@@ -38,6 +38,15 @@ __all__ = ["TopKMonitor", "TopKQuery"]
 _WHOLE = Shard()
 _END_OF_TIME: Millis = 2**60
 """After every window that can hold an event, and far from where integers overflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is useless from now on: items in ``(opens, closes]`` that score below ``floor``."""
+
+    opens: Millis
+    closes: Millis
+    floor: float
 
 
 class TopKMonitor:
@@ -164,21 +173,26 @@ class TopKMonitor:
         """Take in one batch, whose parts were reduced elsewhere."""
         self._keys = reduce(self._kind_of_keys, parts, self._keys)
         for part in parts:
-            self._take_in(part)
+            self._count(part)
+        self._take_in([part.table for part in parts if part.table.num_rows])
         moments = Moments.union([part.moments for part in parts])
         self._note_filled(moments.panes[moments.events > 0])
         self._clock.see(moments)
 
-    def _take_in(self, part: Portion) -> None:
+    def _count(self, part: Portion) -> None:
         panes, events = part.moments.panes, part.moments.events
         self._counts += part.counts
         if part.counted:
             late = panes < self._oldest_on_time()
             self._counts += Counts(late=int(events[late].sum()))
             self._position += int(events.sum())
-        if part.table.num_rows:
-            self._contents.add(part.table, self._oldest_usable())
-            self._set_late_aside(part.table)
+
+    def _take_in(self, tables: list[pa.Table]) -> None:
+        """All at once: a list that forgets must not forget by how a batch was divided."""
+        if tables:
+            table = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+            self._contents.add(table, self._oldest_usable())
+            self._set_late_aside(table)
 
     def take_late(self) -> pa.Table | None:
         """What came too late since the last call, reduced; None if nothing did."""
@@ -213,6 +227,20 @@ class TopKMonitor:
         """Begin with this window: all before it were answered elsewhere."""
         self._current = window
         self._contents.skip(window - 1)
+
+    def cut(self) -> Cut | None:
+        """What need not be sent any more, as far as it is known; scores as in ``rank_scores``."""
+        contents, newest = self._contents, self._clock.newest
+        if not isinstance(contents, ItemContents) or contents.floors is None or newest is None:
+            return None
+        windows = self.query.window
+        pane = int(windows.pane_of(np.array([newest]))[0])
+        floor = float(contents.floors(np.array([pane]))[0])
+        if not np.isfinite(floor):
+            return None
+        # Only of this pane: an older one may be in an open window without it.
+        opens = windows.start + pane * windows.pane
+        return Cut(opens, opens + windows.pane, floor)
 
     @property
     def idle(self) -> bool:

@@ -18,9 +18,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import StateError
 from topwater.groups import GroupedMonitor, monitor_of
+from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
 from topwater.sharding import Shard
 from topwater.spark.answers import packed, packed_late
+from topwater.spark.feedback import write_board
 from topwater.spark.idle import heeded
 
 if TYPE_CHECKING:
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-    from topwater.monitor import TopKMonitor
     from topwater.protocols import Source
 
 STATE = "monitor"
@@ -52,6 +53,8 @@ class MonitorProcessor(StatefulProcessor):
         Whether to give out what came too late.
     bounded
         Whether there is only one batch, after which every window is to be answered.
+    board
+        The folder in which to tell the next micro-batch what is useless, or nothing.
     """
 
     def __init__(
@@ -62,12 +65,14 @@ class MonitorProcessor(StatefulProcessor):
         source: bytes | None = None,
         late: bool = False,
         bounded: bool = False,
+        board: str | None = None,
     ) -> None:
         self._query = query
         self._shards = shards
         self._source = source
         self._late = late
         self._bounded = bounded
+        self._board = board
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -91,6 +96,8 @@ class MonitorProcessor(StatefulProcessor):
         else:
             answers = [] if watermark is None else monitor.close_until(watermark)
         self._state.update((monitor.snapshot(), shard, self._shards))
+        if self._board is not None and isinstance(monitor, TopKMonitor) and (cut := monitor.cut()):
+            write_board(self._board, shard, cut)
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
             found.append(packed_late(late, list(monitor.query.names_taken)))
