@@ -57,6 +57,7 @@ class ListedContents:
     ) -> None:
         (self._name,) = aggregation.aggregates
         self._query = query
+        self._aggregation = aggregation
         self._windows = query.window
         self._refresher = refresher
         self._list = build(query.list, query.window, query.k, refresher.settings.spare, first=first)
@@ -68,7 +69,7 @@ class ListedContents:
 
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in the last event of each key and pane."""
-        table = table.filter(pc.field("pane") >= oldest)
+        table = self._aggregation.merge(table.filter(pc.field("pane") >= oldest))
         keys = keys_from_arrow(table.column("key"))
         stream = self._sign * column(table, self._name)
         scores = self._scores(stream, self._refresher.remote_of(keys))

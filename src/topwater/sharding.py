@@ -18,6 +18,7 @@ time.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.errors import QueryError
-from topwater.model import Answer, Counts, Freshness, IntArray, Items, Row
+from topwater.model import Answer, Counts, FloatArray, Freshness, IntArray, Items, Row
 from topwater.packing import keys_from_arrow
 
 
@@ -131,12 +132,17 @@ def _freshness(
     if len(known) < len(found):
         return None
     weights = np.bincount(shown, minlength=len(known)) if shown else np.ones(len(known))
-    precision = float(np.average([fresh.precision for fresh in known], weights=weights))
+    precision = _average([fresh.precision for fresh in known], weights)
     return Freshness(
         fetched=sum(fresh.fetched for fresh in known),
         failed=sum(fresh.failed for fresh in known),
         bad=sum(fresh.bad for fresh in known),
         precision=precision,
-        ndcg=float(np.average([fresh.ndcg for fresh in known], weights=weights)),
+        ndcg=_average([fresh.ndcg for fresh in known], weights),
         missed=accuracy is not None and precision < accuracy,
     )
+
+
+def _average(values: list[float], weights: IntArray | FloatArray) -> float:
+    """Rounded once: shards finish in any order, and a plain sum would depend on it."""
+    return math.fsum(np.multiply(values, weights)) / math.fsum(weights)

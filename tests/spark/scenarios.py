@@ -1,0 +1,286 @@
+"""Streams with everything in them that goes wrong, and how each host answers a query over them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import Row
+from pyspark.sql.streaming.tws_tester import TwsTester
+
+from topwater import Answer, TopKMonitor, TopKQuery, run, sliding, tumbling
+from topwater.groups import GroupedMonitor, monitor_of
+from topwater.portions import portions
+from topwater.remote.replay import Replay
+from topwater.remote.steps import Steps
+from topwater.scoring import Formula
+from topwater.sharding import Shard, merge
+from topwater.spark.answers import merged, packed_schema
+from topwater.spark.processor import STATE, MonitorProcessor, pickled
+from topwater.spark.reducing import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+START = 1_000_000
+SECONDS = 100
+KEYS = 24
+FAR = 4_070_908_800_000
+"""The year 2099."""
+
+SCHEMAS = {
+    kind: f"time timestamp, key {kind}, value double, other double, team string"
+    for kind in ("bigint", "string")
+}
+_REMOTE: dict[str, Any] = {"remote": "followers", "budget": 3, "spare": 4}
+_SUMS = {"recent": "last(value)", "total": "sum(value)", "n": "count"}
+QUERIES: dict[str, dict[str, Any]] = {
+    "each": {"score": "value"},
+    "each-smallest": {"score": Formula("value - other", order="smallest"), "late": "use"},
+    "count": {"take": {"n": "count"}, "score": "n", "window": tumbling("10s", start=START)},
+    "last-and-sum": {"take": _SUMS, "score": "total + recent / 8 + n"},
+    "mean": {"take": {"v": "mean(value)", "top": "max(other)"}, "score": "v + top", "late": "use"},
+    "groups": {"score": "value", "group_by": "team"},
+    "groups-sum": {"take": {"v": "sum(value)"}, "score": "v", "group_by": "team"},
+    "worth": {"take": {"n": "count"}, "score": "n * followers", "refresh": _REMOTE},
+    "lru": {
+        "take": {"n": "count", "v": "sum(value)"},
+        "score": "n + v + followers",
+        "refresh": {**_REMOTE, "policy": "lru", "budget": {"fetches": 3, "accuracy": 0.9}},
+    },
+    "listed": {
+        "take": {"v": "last(value)"},
+        "score": "v + followers",
+        "list": "panes+n",
+        "refresh": _REMOTE,
+    },
+    "groups-worth": {
+        "take": {"n": "count"},
+        "score": "n * followers",
+        "refresh": _REMOTE,
+        "group_by": "team",
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A query, and the files of events that it is asked of: one file for each micro-batch."""
+
+    query: TopKQuery
+    files: tuple[pa.Table, ...]
+    keys: str
+
+    @property
+    def source(self) -> Replay | None:
+        """The remote side: the same each time."""
+        return None if self.query.refresh is None else remote_side()
+
+
+def scenario(
+    name: str, seed: int, *, files: int = 6, rows: int = 600, keys: str = "", unit: float = 0.25
+) -> Scenario:
+    """One of QUERIES over a random stream in random cuts.
+
+    Values are multiples of ``unit``. If that is a power of two, sums don't depend on the order
+    in which they are made.
+    """
+    rng = np.random.default_rng([seed, *name.encode()])
+    plain: dict[str, Any] = {
+        "key": "key",
+        "time": "time",
+        "k": 3,
+        "window": sliding("12s", "5s", start=START),
+    }
+    query = TopKQuery(**(plain | {"lateness": "2s"} | QUERIES[name]))
+    kind = "bigint" if query.refresh is not None else keys or ("bigint", "string")[seed % 2]
+    events = stream(rng, rows, kind, unit)
+    cuts = [0, *np.sort(rng.integers(1, rows, files - 1)).tolist(), rows]
+    parts = [events.slice(a, b - a) for a, b in itertools.pairwise(cuts)]
+    return Scenario(query, tuple(parts), kind)
+
+
+def stream(rng: np.random.Generator, rows: int, kind: str, unit: float) -> pa.Table:
+    """Events out of order, some of them late, bad or of the year 2099; many ties."""
+    times = np.sort(rng.integers(-2_000, SECONDS * 1_000, rows))
+    times -= rng.integers(0, 1_800, rows) + np.where(rng.random(rows) < 0.06, 9_000, 0)
+    times += START
+    times[rows // 2] = FAR
+    keys = np.minimum(rng.geometric(0.12, rows), KEYS) - 1
+    values = rng.integers(0, 24, (2, rows)) * unit
+    values[0, rng.random(rows) < 0.02] = np.nan
+    values[1, rng.random(rows) < 0.02] = np.inf
+    named = keys if kind == "bigint" else [f"käse-{key}" for key in keys]
+    teams = np.array(["red", "blue", "green", None])[rng.choice(4, rows, p=[0.5, 0.3, 0.15, 0.05])]
+    return pa.table(
+        {
+            "time": _some(rng, pa.array(times * 1_000, pa.timestamp("us", "UTC"))),
+            "key": _some(rng, pa.array(named, pa.int64() if kind == "bigint" else pa.string())),
+            "value": values[0],
+            "other": values[1],
+            "team": pa.array(teams, pa.string()),
+        }
+    )
+
+
+def _some(rng: np.random.Generator, column: pa.Array) -> pa.Array:
+    """A column with a few nulls."""
+    return pc.if_else(pa.array(rng.random(len(column)) < 0.02), None, column)
+
+
+def remote_side() -> Replay:
+    """Every key's value changes several times."""
+    rng = np.random.default_rng(11)
+    times = np.concatenate([np.zeros(KEYS), rng.integers(0, SECONDS * 1_000, KEYS * 4)])
+    keys = np.concatenate([np.arange(KEYS), rng.integers(0, KEYS, KEYS * 4)])
+    steps = Steps.of(START + times.astype(np.int64), keys, rng.integers(1, 40, len(keys)) / 4)
+    return Replay(steps)
+
+
+def answered_locally(each: Scenario) -> list[Answer]:
+    """By :func:`topwater.run`; without the windows that only the end of the stream closes."""
+    monitor = monitor_of(each.query, source=each.source)
+    return _closed(monitor, list(run(each.query, each.files, monitor=monitor)))
+
+
+def answered_in_shards(each: Scenario, shards: int) -> list[Answer]:
+    """By as many monitors in this process, each with its keys and its part of the budget."""
+    accuracy = None if each.query.refresh is None else each.query.refresh.budget.accuracy
+    smallest = each.query.score.order == "smallest"
+    monitors = [
+        TopKMonitor.build(each.query, source=each.source, shard=Shard(index, shards))
+        for index in range(shards)
+    ]
+    found: list[Answer] = []
+    for batch in each.files:
+        for monitor, (_, part) in zip(monitors, portions(each.query, batch, shards), strict=True):
+            monitor.admit(part)
+        closed = [monitor.close_until(monitor.watermark or 0) for monitor in monitors]
+        found += [
+            merge(answers, each.query.k, smallest=smallest, accuracy=accuracy)
+            for answers in zip(*closed, strict=True)
+        ]
+    return found
+
+
+def _closed(monitor: TopKMonitor | GroupedMonitor, answers: list[Answer]) -> list[Answer]:
+    watermark = monitor.watermark
+    assert watermark is not None
+    return [answer for answer in answers if answer.window.closes < watermark]
+
+
+class Bench:
+    """The stages of Spark's host one after the other, without Java.
+
+    Parameters
+    ----------
+    each
+        What is asked.
+    shards
+        How many.
+    rng
+        Cuts each file among tasks, and lets them finish in any order.
+    """
+
+    def __init__(self, each: Scenario, shards: int, rng: np.random.Generator) -> None:
+        self._each, self._shards, self._rng = each, shards, rng
+        self._schema = _arrow_schema(each.keys)
+        self._tester = self._started()
+        self.rows: list[dict[str, Any]] = []
+
+    def run(self, files: Iterable[pa.Table]) -> None:
+        for file in files:
+            found = self._stateful(self._reduced(file))
+            if self._shards > 1 and self._each.query.group_by is None:
+                self._rng.shuffle(found)
+                batch = pa.RecordBatch.from_pylist(found, schema=self._schema)
+                (out,) = merged(self._each.query, iter([batch]))
+                found = out.to_pylist()
+            self.rows += found
+
+    def restart(self) -> None:
+        """Go on with nothing but the state."""
+        before, self._tester = self._tester, self._started()
+        for shard in range(self._shards):
+            if (state := before.peekValueState(STATE, shard)) is not None:
+                self._tester.updateValueState(STATE, shard, state)
+
+    def _started(self) -> TwsTester:
+        query, source = self._each.query.to_json(), pickled(self._each.source)
+        return TwsTester(MonitorProcessor(query, shards=self._shards, source=source, late=True))
+
+    def _reduced(self, file: pa.Table) -> list[Row]:
+        """What up to three tasks make of a file, each of which reads it in up to two parts."""
+        cuts = np.sort(self._rng.integers(0, file.num_rows + 1, 3))
+        bounds = [0, *cuts.tolist(), file.num_rows]
+        rows = []
+        for at, (start, end) in enumerate(itertools.pairwise(bounds)):
+            if start < end:
+                part = file.slice(start, end - start)
+                batch = rows_of(self._each.query, part, self._shards, at // 2, at % 2)
+                rows += [Row(**row) for row in batch.to_pylist()]
+        self._rng.shuffle(rows)
+        return rows
+
+    def _stateful(self, rows: list[Row]) -> list[dict[str, Any]]:
+        found = []
+        for shard in sorted({row.shard for row in rows}):
+            mine = [row for row in rows if row.shard == shard]
+            found += [row.asDict() for row in self._tester.test(shard, mine)]
+        return found
+
+
+def written(folder: Path, files: Sequence[pa.Table], first: int = 0) -> str:
+    """One file per micro-batch, in this order; ``first`` is the number of the first of them."""
+    folder.mkdir(exist_ok=True)
+    for number, table in enumerate(files, first):
+        # Spark must not see a file before it is whole.
+        path = folder / f".{number}"
+        pq.write_table(table, path)
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+        path.rename(folder / f"{number:04}.parquet")
+    return str(folder)
+
+
+def read_stream(spark: SparkSession, folder: str, keys: str) -> DataFrame:
+    """Such files as a stream, one in each micro-batch."""
+    return spark.readStream.schema(SCHEMAS[keys]).option("maxFilesPerTrigger", 1).parquet(folder)
+
+
+def run_to_the_end(rows: DataFrame, checkpoint: str, sink: str) -> pa.Table:
+    """Go on until the input ends; all rows in the sink."""
+    running = (
+        rows.writeStream.format("parquet")
+        .option("checkpointLocation", checkpoint)
+        .trigger(availableNow=True)
+        .start(sink)
+    )
+    running.awaitTermination()
+    return rows.sparkSession.read.parquet(sink).toArrow()
+
+
+_ARROW = {
+    "string": pa.string(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "array<double>": pa.list_(pa.float64()),
+}
+
+
+def _arrow_schema(keys: str) -> pa.Schema:
+    """What Spark makes of the rows inside."""
+    fields = [
+        each.replace("`", "").split(" ") for each in packed_schema(keys, "string").split(", ")
+    ]
+    known = _ARROW | {f"array<{name}>": pa.list_(kind) for name, kind in _ARROW.items()}
+    return pa.schema([(name, known[kind]) for name, kind in fields])
