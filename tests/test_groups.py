@@ -11,6 +11,7 @@ import pytest
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, counting, run, sliding
 from topwater.groups import GroupedMonitor
 from topwater.model import Answer, Counts
+from topwater.testing import Scripted
 
 GROUPS = ["north", "south", "east", None]
 
@@ -80,6 +81,26 @@ def test_a_late_event_of_a_forgotten_group_opens_no_window_again() -> None:
     rest = monitor.flush()
     assert {each.group for each in rest} == {"b"}
     assert sum(each.counts.late for each in rest) == 1
+
+
+def test_what_a_silent_group_lost_is_told_with_the_next_answer_of_any() -> None:
+    """Also with a remote part, where groups are never forgotten."""
+    refresh = {"remote": "worth", "default": 1.0}
+    query = query_of(take={"n": "count"}, score="n * worth", refresh=refresh)
+    monitor = GroupedMonitor.build(query, source=Scripted({1: [(0, 2.0)]}))
+    monitor.ingest({"at": [10, 400], "who": [1, 1], "value": [1.0, 1.0], "where": ["a", "b"]})
+    monitor.close_until(400)
+    monitor.ingest({"at": [20], "who": [1], "value": [9.0], "where": ["a"]})
+    assert [(each.group, each.counts.late) for each in monitor.close_until(441)] == [("b", 1)]
+
+
+def test_rows_without_a_group_move_the_time() -> None:
+    monitor = GroupedMonitor.build(query_of())
+    monitor.ingest({"at": [10], "who": [1], "value": [1.0], "where": ["a"]})
+    monitor.ingest({"at": [141], "who": [2], "value": [1.0], "where": [None]})
+    assert monitor.watermark == 141
+    (answer,) = monitor.close_until(141)
+    assert (answer.group, answer.counts.events, answer.counts.bad_key) == ("a", 2, 1)
 
 
 @pytest.mark.parametrize("cut", [0, 3, 7, 11])

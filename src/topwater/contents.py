@@ -167,6 +167,10 @@ class KeyContents:
         first, last = self._query.window.panes_in(window)
         table = self._merge()
         start, end = np.searchsorted(self._pane, (first, last + 1))
+        if start == end:
+            # The window's keys may all belong to other shards.
+            self.skip(window)
+            return Found(Items.empty(), table.num_rows)
         values = self._aggregation.values(table.slice(start, end - start))
         if self._refresher is not None:
             # What a policy elects must not depend on how the stream was cut into batches.

@@ -18,6 +18,9 @@ from topwater.query import TopKQuery
 from topwater.reading import Batch
 from topwater.sharding import Shard
 
+GROUP = "#group"
+"""The column of late rows that names their group; no aggregate can have this name."""
+
 OnMiss = Callable[[Answer], None]
 _WHOLE = Shard()
 
@@ -101,11 +104,12 @@ class GroupedMonitor:
             monitor = self._monitor(group)
             monitor.admit(*by_group[group])
             if (late := monitor.take_late()) is not None:
-                self._late.append(late)
+                groups = pa.array([group] * late.num_rows)
+                self._late.append(late.append_column(GROUP, groups))
         self._clock.see(Moments.union([part.moments for part in parts if part.group is None]))
 
     def take_late(self) -> pa.Table | None:
-        """What came too late since the last call, of all groups; None if nothing did."""
+        """What came too late since the last call, with its group; None if nothing did."""
         found, self._late = self._late, []
         return pa.concat_tables(found) if found else None
 
@@ -171,9 +175,11 @@ class GroupedMonitor:
             monitor = self._monitors[group]
             closed = monitor.flush() if watermark is None else monitor.close_until(watermark)
             answers += [_of_group(answer, group) for answer in closed]
-            if monitor.idle and self.query.refresh is None:
-                self._counts += monitor.counts
-                del self._monitors[group]
+            if monitor.idle:
+                self._counts += monitor.take_counts()
+                # A replica is worth keeping.
+                if self.query.refresh is None:
+                    del self._monitors[group]
         answers.sort(key=lambda answer: answer.window.closes)
         if answers:
             answers[0] = replace(answers[0], counts=answers[0].counts + self._counts)

@@ -138,6 +138,11 @@ class TopKMonitor:
         """What happened since the last answer, and will be told in the next one."""
         return self._counts
 
+    def take_counts(self) -> Counts:
+        """The same, to be told elsewhere."""
+        found, self._counts = self._counts, Counts()
+        return found
+
     @property
     def watermark(self) -> Millis | None:
         """How far time is known to have come, by the events alone: none older is expected."""

@@ -104,14 +104,14 @@ def portions(query: TopKQuery, batch: Batch, shards: int = 1) -> Iterator[tuple[
 
 
 def _by_group(query: TopKQuery, name: str, batch: Batch) -> Iterator[Portion]:
-    """One portion per group; and one for the rows without a group, which are only counted."""
+    """One portion per group; and one for the rows without a group: they count as without a key."""
     table = as_table(batch)
     coded = pc.dictionary_encode(keys_of(table, name, "group_by"))
     codes = np.asarray(coded.indices.fill_null(-1))
-    lost = int(np.count_nonzero(codes < 0))
-    if lost:
-        counts = Counts(events=lost, bad_key=lost)
-        yield Portion(pa.table({}), Moments.union([]), counts)
+    lost = table.filter(pa.array(codes < 0))
+    if lost.num_rows:
+        at = lost.column_names.index(query.key)
+        yield portion(query, lost.set_column(at, query.key, pa.nulls(lost.num_rows)))
     order = np.argsort(codes, kind="stable")
     table = table.take(pa.array(order))
     bounds = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from topwater.remote.steps import Steps
 from topwater.scoring import Formula
 from topwater.sharding import Shard, merge
 from topwater.spark.answers import merged, packed_schema
-from topwater.spark.processor import STATE, MonitorProcessor, pickled
+from topwater.spark.processor import STATE, MonitorProcessor
 from topwater.spark.reducing import rows_of
 
 if TYPE_CHECKING:
@@ -87,7 +88,14 @@ class Scenario:
 
 
 def scenario(
-    name: str, seed: int, *, files: int = 6, rows: int = 600, keys: str = "", unit: float = 0.25
+    name: str,
+    seed: int,
+    *,
+    files: int = 6,
+    rows: int = 600,
+    keys: str = "",
+    distinct: int = KEYS,
+    unit: float = 0.25,
 ) -> Scenario:
     """One of QUERIES over a random stream in random cuts.
 
@@ -103,19 +111,21 @@ def scenario(
     }
     query = TopKQuery(**(plain | {"lateness": "2s"} | QUERIES[name]))
     kind = "bigint" if query.refresh is not None else keys or ("bigint", "string")[seed % 2]
-    events = stream(rng, rows, kind, unit)
+    events = stream(rng, rows, kind, distinct, unit)
     cuts = [0, *np.sort(rng.integers(1, rows, files - 1)).tolist(), rows]
     parts = [events.slice(a, b - a) for a, b in itertools.pairwise(cuts)]
     return Scenario(query, tuple(parts), kind)
 
 
-def stream(rng: np.random.Generator, rows: int, kind: str, unit: float) -> pa.Table:
+def stream(
+    rng: np.random.Generator, rows: int, kind: str, distinct: int = KEYS, unit: float = 0.25
+) -> pa.Table:
     """Events out of order, some of them late, bad or of the year 2099; many ties."""
     times = np.sort(rng.integers(-2_000, SECONDS * 1_000, rows))
     times -= rng.integers(0, 1_800, rows) + np.where(rng.random(rows) < 0.06, 9_000, 0)
     times += START
     times[rows // 2] = FAR
-    keys = np.minimum(rng.geometric(0.12, rows), KEYS) - 1
+    keys = np.minimum(rng.geometric(0.12, rows), distinct) - 1
     values = rng.integers(0, 24, (2, rows)) * unit
     values[0, rng.random(rows) < 0.02] = np.nan
     values[1, rng.random(rows) < 0.02] = np.inf
@@ -215,7 +225,7 @@ class Bench:
                 self._tester.updateValueState(STATE, shard, state)
 
     def _started(self) -> TwsTester:
-        query, source = self._each.query.to_json(), pickled(self._each.source)
+        query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
         return TwsTester(MonitorProcessor(query, shards=self._shards, source=source, late=True))
 
     def _reduced(self, file: pa.Table) -> list[Row]:

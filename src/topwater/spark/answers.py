@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
+from topwater.groups import GROUP
 from topwater.model import Answer, Counts, Freshness, Window
 from topwater.model import Row as AnswerRow
 from topwater.sharding import merge
@@ -74,16 +75,28 @@ def packed(answer: Answer) -> dict[str, Any]:
     }
 
 
-def packed_late(table: pa.Table, names: list[str]) -> dict[str, Any]:
-    """Reduced rows that came too late, as one row of such columns."""
+def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:
+    """Reduced rows that came too late, as one row of such columns for each group."""
+    if query.group_by is None:
+        yield _packed_late(table, query)
+        return
+    for group in pc.unique(table.column(GROUP)):
+        mine = table.filter(pc.equal(table.column(GROUP), group))
+        yield _packed_late(mine, query) | {"group": group.as_py()}
+
+
+def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
     rows = table.num_rows
     empty: dict[str, Any] = dict.fromkeys(["group", "opens", "closes", "exact", "candidates"])
     lists: dict[str, list[Any]] = {name: [None] * rows for name in _CELLS}
     lists["key"] = table.column("key").to_pylist()
     lists["time"] = table.column("time").to_pylist()
     if "score" in table.column_names:
-        lists["score"] = table.column("score").to_pylist()
-    columns = [_told(table, name).to_pylist() for name in names]
+        score = table.column("score")
+        # Inside, larger always ranks higher.
+        score = pc.negate(score) if query.score.order == "smallest" else score
+        lists["score"] = score.to_pylist()
+    columns = [_told(table, name).to_pylist() for name in query.names_taken]
     lists["values"] = [list(row) for row in zip(*columns, strict=True)] or [[] for _ in range(rows)]
     return {
         **empty,

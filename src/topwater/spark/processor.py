@@ -100,7 +100,7 @@ class MonitorProcessor(StatefulProcessor):
             write_board(self._board, shard, cut)
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
-            found.append(packed_late(late, list(monitor.query.names_taken)))
+            found += packed_late(late, monitor.query)
         return (Row(**row) for row in found)
 
     def _monitor(self, shard: int) -> TopKMonitor | GroupedMonitor:
