@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 
 from topwater import demo
 from topwater.cli import _cause, app
-from topwater.demo import Report, _stop_flag, demo_query, wrong_windows
+from topwater.demo import Report, Scene, Standing, _stop_flag, judged
 from topwater.errors import EnvironmentProblem
-from topwater.generate import Bids
 from topwater.local import run
 
 if TYPE_CHECKING:
@@ -71,33 +70,39 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(result.exception, EnvironmentProblem)
 
 
+REPORT = Report(1, 1, 0.9, (Standing("worth", 0.9, 0.8, 7.0),), 0.0, 0.0)
+
+
 def test_a_wrong_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    report = Report(1, 1, 1, 1, 1, 0.0, 0.0)
-    monkeypatch.setattr(demo, "run", lambda *_: report)
+    monkeypatch.setattr(demo, "run", lambda *_: REPORT)
     result = runner.invoke(app, ["demo", "--json"])
     assert result.exit_code == 1
-    assert "1 windows differ from sorting everything" in result.stderr
+    assert "1 windows differ from the same query in process" in result.stderr
 
 
-def test_too_many_bids_are_refused_before_spark_starts() -> None:
-    result = runner.invoke(app, ["demo", "--rate", "1000000"])
+def test_an_unknown_policy_is_refused_before_spark_starts() -> None:
+    result = runner.invoke(app, ["demo", "--policy", "best"])
     assert result.exit_code == 1
-    assert result.stderr.startswith("error: rate: 600,000,000 bids are too many")
+    assert "'best' is unknown" in result.stderr
+    assert "worth" in result.stderr
 
 
 def test_an_error_without_words_is_named_by_its_type() -> None:
     assert _cause(ValueError()) == "ValueError"
 
 
-def test_the_check_finds_what_is_wrong() -> None:
-    bids = Bids(rows_per_second=20, seconds=120, disorder_ms=2_000)
-    query = demo_query(bids)
-    good = list(run(query, bids.batches()))[:6]
-    assert wrong_windows(bids, query, good) == []
-    assert wrong_windows(bids, query, good[:-1]) == [5]
-    assert wrong_windows(bids, query, [*good, good[2]]) == [2]
-    swapped = type(good[0])(good[0].window, good[1].rows)
-    assert wrong_windows(bids, query, [swapped, *good[1:]]) == [0]
+def test_the_demo_is_judged_by_the_truth_and_by_others() -> None:
+    scene = Scene(windows=25, seed=3)
+    good = list(run(scene.query(), scene.batches(), source=scene.source()))[:25]
+    report = judged(scene, good)
+    assert (report.windows, report.differing) == (25, 0)
+    ours, *others, everything = report.standings
+    assert ours.policy == "worth"
+    assert everything.ndcg > 0.99
+    assert all(other.fetches <= 7 for other in [ours, *others])
+    assert ours.ndcg > sum(other.ndcg for other in others) / len(others)
+    assert judged(scene, good[:-1]).differing == 1
+    assert judged(scene, [*good, good[2]]).differing == 1
 
 
 def test_ctrl_c_sets_the_flag_and_the_old_handler_comes_back() -> None:
@@ -114,7 +119,7 @@ def test_the_demo_prints_one_json_object_per_window_and_nothing_else(tmp_path: P
     """The real thing, in a process of its own."""
     command = [sys.executable, "-m", "topwater", "demo"]
     done = subprocess.run(  # noqa: S603
-        [*command, "--seconds", "120", "--rate", "100", "--json"],
+        [*command, "--windows", "3", "--json"],
         capture_output=True,
         text=True,
         cwd=tmp_path,
@@ -123,10 +128,11 @@ def test_the_demo_prints_one_json_object_per_window_and_nothing_else(tmp_path: P
     )
     assert done.stderr == ""
     assert done.returncode == 0
-    windows = [json.loads(line) for line in done.stdout.splitlines()]
+    *windows, last = [json.loads(line) for line in done.stdout.splitlines()]
     assert [window["window_end"] for window in windows] == [
-        f"2026-01-01T00:0{minute}:{second:02}.000+00:00"
-        for minute, second in [(1, 0), (1, 10), (1, 20), (1, 30), (1, 40), (1, 50)]
+        f"2026-01-01T00:0{minute}:40.000+00:00" for minute in (1, 2, 3)
     ]
     assert all([row["rank"] for row in window["top"]] == [1, 2, 3, 4, 5] for window in windows)
+    assert all(window["freshness"]["fetched"] == 7 for window in windows)
+    assert last["report"]["differing"] == 0
     assert list(tmp_path.iterdir()) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated
 
@@ -50,35 +51,51 @@ def main(
 
 @app.command()
 def demo(
-    seconds: Annotated[
-        int, typer.Option(min=61, max=86_400, help="Event time that the stream covers.")
-    ] = 600,
-    rate: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Bids per second of event time.")
-    ] = 500,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another stream.")] = 7,
+    windows: Annotated[int, typer.Option(min=1, max=150, help="How many windows.")] = 40,
+    budget: Annotated[int, typer.Option(min=1, max=400, help="Look-ups for each window.")] = 7,
+    policy: Annotated[str, typer.Option(help="Which users to look up.")] = "worth",
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another evening.")] = 7,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per window and nothing else.")
+        bool, typer.Option("--json", help="Print one JSON object per window, and the report.")
     ] = False,
     log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
     debug: Debug = False,
 ) -> None:
-    """The 5 highest bids of the last minute, every 10 s, on Spark, over a generated stream.
+    """Who is mentioned most while their following grows, on Spark, with a few look-ups a window.
 
-    Prints each window when it closes, and in the end checks every answer by sorting all bids.
+    Prints each window when it closes, and in the end how right the answers were: against the
+    truth, and against the published policies on the same stream with the same budget.
     """
     with _told(debug):
-        from topwater.demo import JsonLines, Lines, run
-        from topwater.generate import Bids
+        from topwater.demo import JsonLines, Lines, Scene, run
 
-        bids = Bids(rows_per_second=rate, seconds=seconds, seed=seed, disorder_ms=2_000)
-        display = JsonLines() if as_json else Lines(Console(highlight=False))
-        report = run(bids, display, log_file or None)
-        if report.wrong:
+        scene = Scene(windows, budget, policy, seed)
+        display = JsonLines() if as_json else Lines(Console(highlight=False), scene)
+        report = run(scene, display, log_file or None)
+        if report.differing:
             raise TopwaterError(
-                f"{report.wrong} windows differ from sorting everything",
+                f"{report.differing} windows differ from the same query in process",
                 fix="this is a bug: please report it with the options you used",
             )
+
+
+@app.command()
+def state(
+    checkpoint: Annotated[str, typer.Argument(help="The checkpoint folder of a Spark query.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per shard and nothing else.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """What a query on Spark remembers: its windows, candidates and replica, shard by shard."""
+    with _told(debug):
+        from topwater.spark import read_state, session
+        from topwater.spark.state import lines
+
+        spark = session("topwater state", master="local[1]")
+        found = read_state(spark, checkpoint)
+        shown = [json.dumps(each.to_dict()) for each in found] if as_json else lines(found)
+        typer.echo("\n".join(shown))
 
 
 @contextlib.contextmanager

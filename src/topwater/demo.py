@@ -1,9 +1,16 @@
-"""The demo: a continuous query on Spark over a generated stream, and a check of every answer."""
+"""The demo: who is mentioned most while their following grows, on Spark, with 7 look-ups a window.
+
+The stream and the remote service are generated; the service is asked from Spark's executors. In
+the end the answers are compared with the truth, which only a demo knows, and with what the
+published policies would have answered on the same stream with the same number of look-ups.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
+import os
 import queue
 import signal
 import tempfile
@@ -11,41 +18,133 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import typer
+from rich.table import Table
 from rich.text import Text
 
-from topwater.errors import QueryError
-from topwater.model import Items
+from topwater.evaluate.generated import make_evening
+from topwater.evaluate.oracle import Oracle
+from topwater.evaluate.workloads import REMOTE, Workload, follower_growth
+from topwater.local import run as run_locally
 from topwater.query import TopKQuery
-from topwater.windows import sliding
+from topwater.remote import Replay
+from topwater.replica import Budget, RefreshSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import DataFrame, SparkSession
     from rich.console import Console
 
-    from topwater.generate import Bids
-    from topwater.model import Answer, Key
+    from topwater.model import Answer, IntArray, Row
 
 _K = 5
-_SECONDS_PER_BATCH = 30
-_MOST_BIDS = 30_000_000  # the check at the end holds them all in memory
+_CHANGING = 20
+PUBLISHED = ("wsj-rnd", "wsj-lru", "wsj-wbm", "at-lru", "at-wbm", "at-tsm", "at-bsm")
+EVERYTHING = "at-asm"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A stretch of a generated evening, and what is asked of it.
+
+    Parameters
+    ----------
+    windows
+        How many windows are answered.
+    budget
+        How many users may be looked up for each.
+    policy
+        Which of them, by registry name.
+    seed
+        Another seed, another evening.
+    """
+
+    windows: int = 40
+    budget: int = 7
+    policy: str = "worth"
+    seed: int = 7
+
+    @functools.cached_property
+    def workload(self) -> Workload:
+        """The windows, and the truth about them."""
+        views = self._recording.views("true", self.windows)
+        return follower_growth(self._recording, views, "true", _CHANGING, self.seed)
+
+    @functools.cached_property
+    def oracle(self) -> Oracle:
+        """The true ranking of every window."""
+        return Oracle.of(self.workload)
+
+    @functools.cached_property
+    def _recording(self) -> Any:
+        return make_evening(self.seed)
+
+    def query(self, policy: str | None = None) -> TopKQuery:
+        """The 5 users that matter most in the last 100 s, every minute."""
+        refresh = RefreshSettings(REMOTE, policy=policy or self.policy, budget=Budget(self.budget))
+        return TopKQuery(
+            key="user",
+            time="time",
+            window=self.workload.windows,
+            take={"mentions": "count"},
+            score=self.workload.score,
+            k=_K,
+            refresh=refresh,
+        )
+
+    def source(self) -> Replay:
+        """The remote service."""
+        return Replay(self.workload.remote)
+
+    def batches(self) -> Iterator[pa.Table]:
+        """The mentions, a minute at a time, up to the first that ends the last window."""
+        windows = self.workload.windows
+        times, users = self._recording.times, self._recording.keys
+        last = windows.window(self.windows - 1).closes
+        end = int(np.searchsorted(times, last, side="right")) + 1
+        minute = (times[:end] - windows.start - 1) // windows.step
+        for part in np.split(np.arange(end), np.flatnonzero(np.diff(minute)) + 1):
+            moments = pa.array(times[part] * 1_000).cast(pa.timestamp("us", "UTC"))
+            yield pa.table({"time": moments, "user": users[part]})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How right the answers of a policy were, on average."""
+
+    policy: str
+    ndcg: float
+    precision: float
+    fetches: float
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the demo did, and whether its answers were right."""
+    """What the demo did, and how right its answers were.
 
-    bids: int
+    Attributes
+    ----------
+    windows, differing
+        How many were answered on Spark, and how many not as the same query in process does.
+    estimated
+        What precision the answers said they had, on average.
+    standings
+        Ours first, then the published policies, then what looking up everything gives.
+    start_seconds, stream_seconds
+        How long Spark took to start, and the stream to run.
+    """
+
     windows: int
-    wrong: int
-    most_candidates: int
-    largest_window: int
+    differing: int
+    estimated: float
+    standings: tuple[Standing, ...]
     start_seconds: float
     stream_seconds: float
 
@@ -56,84 +155,105 @@ class Display(Protocol):
     def waiting(self, what: str) -> contextlib.AbstractContextManager[Any]:
         """Something slow begins."""
 
-    def answer(self, answer: Answer, origin_ms: int) -> None:
+    def answer(self, answer: Answer) -> None:
         """A window closed."""
 
     def report(self, report: Report) -> None:
         """All is done."""
 
 
-def demo_query(bids: Bids) -> TopKQuery:
-    """The 5 highest bids of the last 60 s, every 10 s."""
-    return TopKQuery(
-        key="key",
-        time="time",
-        score="value",
-        k=_K,
-        window=sliding("60s", "10s", start=bids.origin_ms),
-        lateness=bids.disorder_ms,
-    )
-
-
-def run(bids: Bids, display: Display, log_file: str | None = None) -> Report:
+def run(scene: Scene, display: Display, log_file: str | None = None) -> Report:
     """Run the demo to its end.
 
     Raises
     ------
     QueryError
-        If there would be more bids than the check can hold.
+        If the policy is unknown.
     KeyboardInterrupt
         If the user stops it; Spark is shut down first.
     """
-    if len(bids) > _MOST_BIDS:
-        raise QueryError(
-            f"{len(bids):,} bids are too many to check in memory",
-            field="rate",
-            fix=f"choose a rate and a length that make at most {_MOST_BIDS:,} bids",
-        )
     began = time.monotonic()
     found: list[Answer] = []
-    query = demo_query(bids)
+    scene.query()  # an unknown policy is said before Spark starts
     with display.waiting("starting Spark"):
-        spark = _start(log_file)
+        from topwater.spark import session  # here: `topwater --help` should not wait for it
+
+        spark = session("topwater demo", log_file=log_file)
     started = time.monotonic()
     try:
-        for answer in _answers(spark, bids, query):
-            display.answer(answer, bids.origin_ms)
+        for answer in _answers(spark, scene):
+            display.answer(answer)
             found.append(answer)
     finally:
         spark.stop()
-    ended = time.monotonic()
-    report = _report(bids, query, found, started - began, ended - started)
+    report = judged(scene, found, started - began, time.monotonic() - started)
     display.report(report)
     return report
 
 
-def _start(log_file: str | None) -> SparkSession:
-    # Here and not above: `topwater --help` should not wait for PySpark.
-    from topwater.spark import register, session
+def judged(scene: Scene, found: list[Answer], start: float = 0, stream: float = 0) -> Report:
+    """The answers against the truth, and against those of other policies."""
+    local = {answer.window: answer for answer in _locally(scene, scene.policy)}
+    given = {answer.window: answer for answer in found}
+    repeated = len(found) - len(given)
+    differing = sum(local.get(each) != given.get(each) for each in local.keys() | given.keys())
+    others = [name for name in (*PUBLISHED, EVERYTHING) if name != scene.policy]
+    return Report(
+        windows=len(found),
+        differing=differing + repeated,
+        estimated=_mean(a.freshness.precision for a in found if a.freshness is not None),
+        standings=(
+            _standing(scene, scene.policy, found),
+            *(_standing(scene, name, _locally(scene, name)) for name in others),
+        ),
+        start_seconds=start,
+        stream_seconds=stream,
+    )
 
-    spark = session("topwater demo", log_file=log_file)
-    register(spark)
-    return spark
+
+def _locally(scene: Scene, policy: str) -> list[Answer]:
+    """What the same query answers in this process."""
+    answers = run_locally(scene.query(policy), scene.batches(), source=scene.source())
+    return [answer for answer in answers if answer.window.index < scene.windows]
 
 
-def _answers(spark: SparkSession, bids: Bids, query: TopKQuery) -> Iterator[Answer]:
+def _standing(scene: Scene, policy: str, answers: list[Answer]) -> Standing:
+    verdicts = [scene.oracle.judge(a.window.index, _rows(scene, a), _K) for a in answers]
+    return Standing(
+        policy,
+        _mean(verdict.ndcg for verdict in verdicts),
+        _mean(verdict.precision for verdict in verdicts),
+        _mean(a.freshness.fetched for a in answers if a.freshness is not None),
+    )
+
+
+def _rows(scene: Scene, answer: Answer) -> IntArray:
+    view = scene.workload.views[answer.window.index]
+    return np.searchsorted(view.keys, np.array(answer.keys, np.int64))
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / len(found) if found else 0.0
+
+
+def _answers(spark: SparkSession, scene: Scene) -> Iterator[Answer]:
     """The answers as windows close, until the stream ends or the user stops it."""
     from topwater.spark import answers_from, topk
 
     arrived: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+    query = scene.query()
 
     def take(batch: DataFrame, _: int) -> None:
         for answer in answers_from(batch.toArrow(), query):
             arrived.put(answer)
 
-    events = spark.readStream.format("topwater-generated").options(**_options(bids)).load()
-    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as checkpoint, _stop_flag() as stop:
+    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder, _stop_flag() as stop:
+        events = _stream(spark, scene, Path(folder) / "mentions")
         running = (
-            topk(events, query)
+            topk(events, query, scene.source())
             .writeStream.foreachBatch(take)
-            .option("checkpointLocation", checkpoint)
+            .option("checkpointLocation", f"{folder}/checkpoint")
             .trigger(availableNow=True)
             .start()
         )
@@ -147,8 +267,16 @@ def _answers(spark: SparkSession, bids: Bids, query: TopKQuery) -> Iterator[Answ
         yield from _drain(arrived)
 
 
-def _options(bids: Bids) -> dict[str, int]:
-    return {**asdict(bids), "seconds_per_batch": _SECONDS_PER_BATCH}
+def _stream(spark: SparkSession, scene: Scene, folder: Path) -> DataFrame:
+    """The mentions as files, one for each micro-batch."""
+    folder.mkdir()
+    for number, batch in enumerate(scene.batches()):
+        path = folder / f"{number:04}.parquet"
+        pq.write_table(batch, path)
+        os.utime(path, (number + 1, number + 1))  # Spark takes the oldest first
+    schema = "time timestamp, user bigint"
+    reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+    return reader.parquet(str(folder))
 
 
 def _drain(arrived: queue.SimpleQueue[Answer]) -> Iterator[Answer]:
@@ -172,56 +300,12 @@ def _stop_flag() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def _report(
-    bids: Bids, query: TopKQuery, found: list[Answer], start: float, stream: float
-) -> Report:
-    return Report(
-        bids=len(bids),
-        windows=len(found),
-        wrong=len(wrong_windows(bids, query, found)),
-        most_candidates=max((answer.candidates for answer in found), default=0),
-        largest_window=bids.rows_per_second * query.window.width // 1_000,
-        start_seconds=start,
-        stream_seconds=stream,
-    )
-
-
-def wrong_windows(bids: Bids, query: TopKQuery, found: list[Answer]) -> list[int]:
-    """The windows whose answer is missing, repeated, or not what sorting all its bids gives."""
-    table = pa.Table.from_batches([bids.batch(0, len(bids))])
-    items = Items(
-        table.column("value").to_numpy(),
-        table.column("time").cast(pa.int64()).to_numpy() // 1_000,
-        table.column("key").to_numpy(),
-    )
-    complete = query.window.last_complete(int(items.time.max()) - query.lateness) + 1
-    given: dict[int, list[Answer]] = {index: [] for index in range(complete)}
-    for answer in found:
-        given.setdefault(answer.window.index, []).append(answer)
-    return [
-        index
-        for index, answers in given.items()
-        if index >= complete or len(answers) != 1 or not _right(answers[0], items, query)
-    ]
-
-
-def _right(answer: Answer, items: Items, query: TopKQuery) -> bool:
-    inside = (items.time > answer.window.opens) & (items.time <= answer.window.closes)
-    window = items.take(np.flatnonzero(inside))
-    # Sort all scores, then only the ones at or above the k-th by the full order: the same answer
-    # as sorting everything by the full order, without comparing a million strings.
-    least = np.sort(window.score)[-query.k :][0]
-    best = window.take(np.flatnonzero(window.score >= least)).ranked().take(slice(query.k))
-    rows = [(row.score, row.time, row.key) for row in answer.rows]
-    return rows == list(zip(best.score, best.time, best.key, strict=True))
-
-
 class Lines:
     """One line per window, for people."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, scene: Scene) -> None:
         self.console = console
-        self._before: set[tuple[Key, float]] = set()
+        self.scene = scene
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:
@@ -233,61 +317,89 @@ class Lines:
             self.console.print(f"{what}…")
             yield
         self.console.print(
-            f"The {_K} highest bids of the last 60 s, every 10 s, as each window closes:\n"
+            f"The {_K} users who matter most in the last 100 s: 0.7 × mentions (stream) + 0.3 × "
+            f"growth of their following (remote).\n{self.scene.budget} look-ups a window, "
+            f"chosen by {self.scene.policy!r}. After each score: when its remote value was "
+            "fetched.\n",
+            soft_wrap=True,
         )
 
-    def answer(self, answer: Answer, origin_ms: int) -> None:
-        """Minutes and seconds of event time, then the best bids; new ones stand out."""
-        minutes, seconds = divmod((answer.window.closes - origin_ms) // 1_000, 60)
-        line = Text(f"{minutes:02}:{seconds:02}", style="dim")
-        now = {(row.key, row.score) for row in answer.rows}
+    def answer(self, answer: Answer) -> None:
+        """The time, the users, and how right that may be."""
+        line = Text(datetime.fromtimestamp(answer.window.closes / 1_000, UTC).strftime("%H:%M:%S"))
+        line.stylize("dim")
         for row in answer.rows:
-            new = (row.key, row.score) not in self._before
-            line.append(f"  {row.key} {row.score:.0f}", style="bold green" if new else "not dim")
-        self._before = now
+            line.append(f"  {row.key} {row.score:.2f} ", style="not dim")
+            line.append(f"{_age(row):4}", style="green" if row.age == 0 else "dim")
+        if answer.freshness is not None:
+            line.append(f"  {answer.freshness.fetched} looked up", style="not dim")
+            line.append(f", about {answer.freshness.precision:.0%} right", style="not dim")
         self.console.print(line, soft_wrap=True)
 
     def report(self, report: Report) -> None:
-        """What was kept, whether it was right, how long it took, what to do next."""
+        """How right it was, and how right others would have been."""
+        table = Table("policy", "nDCG@5", "precision@5", "look-ups a window", box=None)
+        for standing in report.standings:
+            table.add_row(
+                standing.policy,
+                *(f"{value:.3f}" for value in (standing.ndcg, standing.precision)),
+                f"{standing.fetches:.1f}",
+                style="bold" if standing == report.standings[0] else "",
+            )
         self.console.print(
-            f"\n{report.bids:,} bids, {report.windows} windows; each was answered from at most "
-            f"{report.most_candidates:,} candidates, of about {report.largest_window:,} bids\n"
-            f"all {report.windows} windows equal to sorting everything: "
-            f"{'yes' if not report.wrong else f'no, {report.wrong} differ'}\n"
+            "\nAgainst the truth, the same stream and the same budget for all "
+            f"({EVERYTHING} looks up everything):\n"
+        )
+        self.console.print(table)
+        same = "yes" if not report.differing else f"no, {report.differing} differ"
+        self.console.print(
+            f"\n{report.windows} windows on Spark; all equal to the same query in process: {same}\n"
+            f"the answers said of themselves: {report.estimated:.0%} right; they were: "
+            f"{report.standings[0].precision:.0%}\n"
             f"Spark started in {report.start_seconds:.0f} s, the stream ran for "
             f"{report.stream_seconds:.0f} s\n"
-            "next: topwater demo --rate 5000, topwater demo --json, or README.md for your own data",
+            "next: topwater demo --budget 3, topwater demo --policy at-lru, or README.md for your "
+            "own data",
             soft_wrap=True,
         )
 
 
+def _age(row: Row) -> str:
+    if row.age is None:
+        return "?"
+    return "now" if row.age == 0 else f"{row.age // 60_000}m"
+
+
 class JsonLines:
-    """One JSON object per window, for programs."""
+    """One JSON object per window, for programs, and one for the report."""
 
     @contextlib.contextmanager
     def waiting(self, what: str) -> Iterator[None]:  # noqa: ARG002
         """Say nothing."""
         yield
 
-    def answer(self, answer: Answer, origin_ms: int) -> None:  # noqa: ARG002
+    def answer(self, answer: Answer) -> None:
         """The whole answer."""
         typer.echo(json.dumps(as_dict(answer)))
 
     def report(self, report: Report) -> None:
-        """Say nothing; a wrong answer is an error."""
+        """The whole report."""
+        typer.echo(json.dumps({"report": asdict(report)}))
 
 
 def as_dict(answer: Answer) -> dict[str, Any]:
     """An answer as plain values, with times in ISO 8601."""
+    cells = ("rank", "key", "score", "values", "remote", "age", "right")
     return {
         "window_start": _iso(answer.window.opens),
         "window_end": _iso(answer.window.closes),
         "top": [
-            {"rank": row.rank, "key": row.key, "score": row.score, "time": _iso(row.time)}
+            {name: getattr(row, name) for name in cells} | {"time": _iso(row.time)}
             for row in answer.rows
         ],
         "exact": answer.exact,
         "candidates": answer.candidates,
+        "freshness": None if answer.freshness is None else asdict(answer.freshness),
         "counts": asdict(answer.counts),
     }
 

@@ -14,8 +14,8 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.tws_tester import TwsTester
 
+from bids import wrong_windows
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
-from topwater.demo import wrong_windows
 from topwater.generate import SCHEMA, Bids
 from topwater.portions import portion
 from topwater.scoring import WeightedSum

@@ -8,11 +8,8 @@ very one whose events end them.
 
 from __future__ import annotations
 
-import functools
-import pickle
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
@@ -24,13 +21,13 @@ from topwater.sharding import Shard
 from topwater.spark.answers import packed, packed_late
 from topwater.spark.feedback import write_board
 from topwater.spark.idle import heeded
+from topwater.spark.parcels import Parcel, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
-    from topwater.protocols import Source
 
 STATE = "monitor"
 """The name of the one state variable: a snapshot, whose it is, and of how many shards."""
@@ -48,7 +45,7 @@ class MonitorProcessor(StatefulProcessor):
     shards
         How many there are.
     source
-        Where remote values are fetched, pickled, or nothing.
+        Where remote values are fetched, ready to travel, or nothing.
     late
         Whether to give out what came too late.
     bounded
@@ -62,7 +59,7 @@ class MonitorProcessor(StatefulProcessor):
         query: str,
         *,
         shards: int = 1,
-        source: bytes | None = None,
+        source: Parcel | None = None,
         late: bool = False,
         bounded: bool = False,
         board: str | None = None,
@@ -110,7 +107,7 @@ class MonitorProcessor(StatefulProcessor):
         return monitor_of(
             TopKQuery.from_json(self._query),
             None if stored is None else bytes(stored[0]),
-            source=None if self._source is None else _connected(self._source),
+            source=None if self._source is None else opened(self._source),
             shard=Shard(shard, self._shards),
             keep_late=self._late,
         )
@@ -123,18 +120,3 @@ def require_same_shards(kept: int, shards: int) -> None:
             f"the state belongs to {kept} shards, and now there are {shards}",
             fix=f"use shards={kept}, or start from an empty checkpoint",
         )
-
-
-def pickled(source: Source | None) -> bytes | None:
-    """A source as bytes, also one whose class was defined in a notebook."""
-    if source is None:
-        return None
-    made: bytes = cloudpickle.dumps(source)  # type: ignore[no-untyped-call]
-    return made
-
-
-@functools.lru_cache(maxsize=16)
-def _connected(source: bytes) -> Source:
-    """One source for each worker process, so that its connections outlive a micro-batch."""
-    made: Source = pickle.loads(source)  # noqa: S301  our own bytes, from the driver
-    return made

@@ -117,7 +117,7 @@ def session(
         require(active)
         return active
     _require_protobuf()
-    folder = _run_folder()
+    folder = run_folder()
     log = Path(log_file).absolute() if log_file else folder / "spark.log"
     chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or "local[*]")
     chosen.setAll(list(settings(shuffle_partitions=shuffle_partitions).items()))
@@ -222,7 +222,7 @@ def _first_words(log: Path | None, start: int = 0) -> str:
 
 
 @functools.cache
-def _run_folder() -> Path:
+def run_folder() -> Path:
     """A private folder for everything that this process' sessions write, removed at exit."""
     folder = Path(tempfile.mkdtemp(prefix="topwater-"))
     atexit.register(_clean, folder)

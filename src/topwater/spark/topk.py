@@ -26,8 +26,9 @@ from topwater.spark.feedback import board_folder, without_useless
 from topwater.spark.files import Files, active_session, used
 from topwater.spark.files import stream as files_stream
 from topwater.spark.idle import beats
+from topwater.spark.parcels import parcel
 from topwater.spark.places import PLACE, placed
-from topwater.spark.processor import MonitorProcessor, pickled
+from topwater.spark.processor import MonitorProcessor
 from topwater.spark.reducing import reduced
 from topwater.spark.session import require
 from topwater.windows import millis
@@ -118,7 +119,7 @@ def topk(
     processor = MonitorProcessor(
         query.to_json(),
         shards=shards,
-        source=pickled(source),
+        source=parcel(source, spark),
         late=late_rows,
         bounded=bounded,
         board=board,
