@@ -3,7 +3,22 @@
 from topwater.spark.answers import answers_from
 from topwater.spark.files import Files
 from topwater.spark.generated import register
+from topwater.spark.metrics import Progress, watch
 from topwater.spark.session import require, session, settings
+from topwater.spark.starting import start
+from topwater.spark.state import read_state
 from topwater.spark.topk import topk
 
-__all__ = ["Files", "answers_from", "register", "require", "session", "settings", "topk"]
+__all__ = [
+    "Files",
+    "Progress",
+    "answers_from",
+    "read_state",
+    "register",
+    "require",
+    "session",
+    "settings",
+    "start",
+    "topk",
+    "watch",
+]

@@ -1,0 +1,257 @@
+"""How a running query does: one :class:`Progress` per micro-batch, printed or exported.
+
+Spark observes the answers as they leave the stateful stage; a listener on the driver gets what it
+saw, with Spark's own figures, when a micro-batch is done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from topwater.spark.exposition import Exposition
+from topwater.spark.topk import OBSERVED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryProgress,
+    )
+
+_STAGE = "transformWithStateInPySparkExec"
+_WRITTEN = "rocksdbTotalBytesWritten"
+_log = logging.getLogger("topwater")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """What one micro-batch of one query did.
+
+    Attributes
+    ----------
+    query, id, run
+        The name of the streaming query, or its id if it has none; its id, which a restart keeps;
+        and the id of this run.
+    batch, at
+        The number of the micro-batch, and when it was triggered.
+    windows
+        Answers given: one per window, or one per window and group.
+    events, late, before_start, bad_key, bad_time, bad_score, skipped_windows
+        What happened to the events since the answers before; see
+        :class:`topwater.model.Counts`. They come with the answers: a micro-batch that ends no
+        window tells none.
+    candidates
+        The most items that were remembered after an answer.
+    fetched, failed, bad_values
+        Keys asked for; those the source did not answer; and those it answered without a usable
+        number.
+    precision, ndcg
+        Estimated, the mean of the answers; None if there are none, or without a remote part.
+    missed
+        Answers whose estimated precision is below the accuracy asked for.
+    state_bytes
+        What the stateful stage wrote: in every micro-batch the whole state of every shard.
+    state_memory
+        What the state store holds in memory, in bytes.
+    rows, rows_per_second
+        Rows that Spark read, heartbeats among them, and how many it processed in a second.
+    batch_ms
+        How long the micro-batch took.
+    """
+
+    query: str
+    id: str
+    run: str
+    batch: int
+    at: str
+    windows: int = 0
+    events: int = 0
+    late: int = 0
+    before_start: int = 0
+    bad_key: int = 0
+    bad_time: int = 0
+    bad_score: int = 0
+    skipped_windows: int = 0
+    candidates: int = 0
+    fetched: int = 0
+    failed: int = 0
+    bad_values: int = 0
+    precision: float | None = None
+    ndcg: float | None = None
+    missed: int = 0
+    state_bytes: int = 0
+    state_memory: int = 0
+    rows: int = 0
+    rows_per_second: float = 0.0
+    batch_ms: int = 0
+
+    def __str__(self) -> str:
+        """One line."""
+        bad = self.bad_key + self.bad_time + self.bad_score + self.before_start
+        parts = [
+            f"{self.query} #{self.batch}: {self.windows} windows, {self.events:,} events",
+            f"{self.late} late, {bad} bad, {self.candidates:,} candidates",
+        ]
+        if self.precision is not None and self.ndcg is not None:
+            parts.append(f"{self.fetched} fetched, {self.failed} failed")
+            parts.append(f"precision {self.precision:.2f}, nDCG {self.ndcg:.2f}")
+            parts.append(f"{self.missed} missed")
+        speed = f"{self.rows:,} rows in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
+        return ", ".join([*parts, speed, f"state {self.state_bytes:,} B"])
+
+    @classmethod
+    def of(cls, told: StreamingQueryProgress) -> Progress | None:
+        """What Spark told of a micro-batch; None if the query is not Topwater's."""
+        observed = told.observedMetrics.get(OBSERVED)
+        if observed is None:
+            return None
+        seen: dict[str, Any] = observed.asDict()
+        seen["bad_values"] = seen.pop("bad", 0)
+        known = {field.name for field in fields(cls)}
+        # A sum over no rows is null. A mean is, too, and stays so.
+        counts = {
+            name: value for name, value in seen.items() if name in known and value is not None
+        }
+        stages = [each for each in told.stateOperators if each.operatorName == _STAGE]
+        return cls(
+            query=told.name or str(told.id),
+            id=str(told.id),
+            run=str(told.runId),
+            batch=told.batchId,
+            at=told.timestamp,
+            **counts,
+            state_bytes=sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages),
+            state_memory=sum(each.memoryUsedBytes for each in stages),
+            rows=told.numInputRows,
+            rows_per_second=told.processedRowsPerSecond,
+            batch_ms=told.batchDuration,
+        )
+
+
+Take: TypeAlias = Callable[[Progress], object]
+
+
+class Watch:
+    """Listens until it is closed; also a context manager.
+
+    Attributes
+    ----------
+    latest
+        The last progress of each query, by id.
+    error
+        What went wrong when it was last told or written, if anything did. It never reaches the
+        stream.
+    """
+
+    def __init__(self, spark: SparkSession, take: Take) -> None:
+        self.latest: dict[str, Progress] = {}
+        self.error: Exception | None = None
+        self._spark = spark
+        self._take = take
+        listener = _Listener(self._told)
+        self._listener: _Listener | None = listener
+        spark.streams.addListener(listener)
+
+    def close(self) -> None:
+        """Stop listening. A second call does nothing."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with contextlib.suppress(Exception):  # the session may have been stopped before
+                self._spark.streams.removeListener(listener)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _told(self, event: QueryProgressEvent) -> None:
+        try:
+            progress = Progress.of(event.progress)
+            if progress is not None:
+                self.latest[progress.id] = progress
+                self._take(progress)
+        except Exception as error:
+            if self.error is None:
+                _log.warning("metrics are not told any more in full: %r", error)
+            self.error = error
+
+
+def watch(spark: SparkSession, to: Take | str | Path = print) -> Watch:
+    """Tell how the queries of a session do, micro-batch by micro-batch.
+
+    Parameters
+    ----------
+    spark
+        The session. All its queries made by :func:`topwater.spark.topk` are watched, those
+        that start later too.
+    to
+        A function that takes a :class:`Progress`; ``print`` shows it as one line. Or a path: of
+        a file for Prometheus if it ends in ``.prom``, replaced as a whole after every
+        micro-batch, else of a file to which one JSON object a line is added.
+
+    Returns
+    -------
+    Watch
+        Close it to stop.
+    """
+    return Watch(spark, _taker(to))
+
+
+def _taker(to: Take | str | Path) -> Take:
+    if callable(to):
+        return to
+    path = Path(to)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix != ".prom":
+        return JsonLines(path)
+    exposition = Exposition()
+
+    def expose(progress: Progress) -> None:
+        exposition.add(progress.query, progress.id, asdict(progress))
+        exposition.write(path)
+
+    return expose
+
+
+class JsonLines:
+    """Adds to a file, one JSON object a line."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def __call__(self, progress: Progress) -> None:
+        """Add a line."""
+        line = json.dumps(asdict(progress))
+        with self._lock, self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+class _Listener(StreamingQueryListener):
+    def __init__(self, told: Callable[[QueryProgressEvent], None]) -> None:
+        self._told = told
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
+        pass
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        self._told(event)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        pass
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        pass

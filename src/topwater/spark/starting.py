@@ -1,0 +1,186 @@
+"""Start a query after checking, in seconds, what would else fail in its first micro-batch."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from topwater.errors import QueryError, StateError
+from topwater.query import TopKQuery
+from topwater.spark.processor import require_same_shards
+from topwater.spark.state import read_state, was_used
+from topwater.spark.topk import OBSERVED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+Sink: TypeAlias = "str | Callable[[DataFrame, int], None]"
+Trigger: TypeAlias = str | Mapping[str, Any]
+_FILES = ("parquet", "json", "csv", "orc", "text")
+_PARTITIONS = "spark.sql.shuffle.partitions"
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Which query made some rows, and with how many shards."""
+
+    query: TopKQuery
+    shards: int
+
+
+def start(
+    answers: DataFrame,
+    *,
+    to: Sink = "parquet",
+    path: str | Path | None = None,
+    checkpoint: str | Path,
+    mode: str = "append",
+    trigger: Trigger | None = None,
+    name: str | None = None,
+    partitions: int | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> StreamingQuery:
+    """Write answers to a sink, from now on.
+
+    The same as ``answers.writeStream…start()``, which works as well, after checking that the
+    checkpoint is new or belongs to this query.
+
+    Parameters
+    ----------
+    answers
+        What :func:`topwater.spark.topk` gave, as it is or transformed.
+    to, path
+        A format that Spark can write, and where; or a function for ``foreachBatch``.
+    checkpoint
+        The folder in which Spark keeps the state of this query, and of no other.
+    mode
+        The output mode. A window is answered once, so there is only ``"append"``.
+    trigger
+        A time between micro-batches, as ``"5 seconds"``; or what
+        :meth:`~pyspark.sql.streaming.DataStreamWriter.trigger` takes, as
+        ``{"availableNow": True}``. By default one micro-batch follows the other.
+    name
+        Of the streaming query; metrics are told by it.
+    partitions
+        How many tasks the stateful stage has, from the first start on. By default what the
+        session says; if it says nothing, as many as there are shards: Spark would take 200.
+    options
+        More options of the sink.
+
+    Raises
+    ------
+    QueryError
+        If the rows, the output mode or the sink can't be used.
+    StateError
+        If the checkpoint belongs to another query or another number of shards, or is of another
+        version, or damaged.
+    """
+    _check(answers, to, path, mode)
+    origin = _origin(answers)
+    spark = answers.sparkSession
+    used = was_used(spark, str(checkpoint))
+    if used:
+        _check_state(spark, str(checkpoint), origin)
+    writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
+    writer = writer.option("checkpointLocation", str(checkpoint))
+    writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
+    if name is not None:
+        writer = writer.queryName(name)
+    if trigger is not None:
+        given = {"processingTime": trigger} if isinstance(trigger, str) else dict(trigger)
+        writer = writer.trigger(**given)
+    with _partitions(spark, partitions or _default_partitions(spark, origin.shards)):
+        return writer.start(None if path is None else str(path))
+
+
+def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> None:
+    if not answers.isStreaming:
+        raise QueryError(
+            "these rows are a table, and there is no stream to start",
+            field="answers",
+            fix="write them with answers.write, or give topk() a stream",
+        )
+    if mode != "append":
+        raise QueryError(
+            f"{mode!r} can't be used: a window is answered once, and its rows never change",
+            field="mode",
+            fix='use "append"',
+        )
+    if to in _FILES and path is None:
+        raise QueryError(
+            f"{to} files need a folder", field="path", fix="give the folder to write to"
+        )
+
+
+def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
+    for state in read_state(spark, checkpoint):
+        if state.holds.query != origin.query:
+            raise StateError(
+                f"the checkpoint {checkpoint} belongs to another query: "
+                f"{_difference(state.holds.query, origin.query)}",
+                fix="start from an empty checkpoint, or use the query that wrote this one",
+            )
+        require_same_shards(state.shards, origin.shards)
+
+
+def _difference(there: TopKQuery, here: TopKQuery) -> str:
+    """The first setting in which two queries differ."""
+    then, now = there.to_dict(), here.to_dict()
+    name = next((name for name in now if then[name] != now[name]), "score")
+    return f"its {name} is {then[name]!r}, and here it is {now[name]!r}"
+
+
+def _origin(answers: DataFrame) -> _Origin:
+    """What the schema says, or that of the rows from which these were made."""
+    for column in answers.schema:
+        if OBSERVED in column.metadata:
+            told = column.metadata[OBSERVED]
+            return _Origin(TopKQuery.from_json(told["query"]), int(told["shards"]))
+    for plan in _plans(answers._jdf.queryExecution().analyzed()):
+        for number in range(plan.output().size()):
+            metadata = plan.output().apply(number).metadata()
+            if metadata.contains(OBSERVED):
+                told = metadata.getMetadata(OBSERVED)
+                return _Origin(TopKQuery.from_json(told.getString("query")), told.getLong("shards"))
+    raise QueryError(
+        "these rows were not made by topk()",
+        field="answers",
+        fix="pass what topk() gave, or start them with writeStream",
+    )
+
+
+def _plans(plan: Any) -> Iterator[Any]:
+    """A plan of Spark's, and all below it."""
+    yield plan
+    for number in range(plan.children().size()):
+        yield from _plans(plan.children().apply(number))
+
+
+def _default_partitions(spark: SparkSession, shards: int) -> int | None:
+    session: Any = spark._jsparkSession
+    return None if session.sessionState().conf().contains(_PARTITIONS) else shards
+
+
+@contextlib.contextmanager
+def _partitions(spark: SparkSession, wanted: int | None) -> Iterator[None]:
+    """The session with another number of shuffle partitions; a query keeps that of its start."""
+    if wanted is None:
+        yield
+        return
+    session: Any = spark._jsparkSession
+    given = session.sessionState().conf().contains(_PARTITIONS)
+    before = spark.conf.get(_PARTITIONS)
+    spark.conf.set(_PARTITIONS, str(wanted))
+    try:
+        yield
+    finally:
+        if given:
+            spark.conf.set(_PARTITIONS, str(before))
+        else:
+            spark.conf.unset(_PARTITIONS)

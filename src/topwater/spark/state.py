@@ -1,0 +1,156 @@
+"""What a checkpoint remembers, read back from Spark's state store."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F  # noqa: N812
+
+from topwater.describing import Description, Kept, describe
+from topwater.errors import StateError
+from topwater.spark.processor import STATE
+from topwater.spark.session import require
+
+if TYPE_CHECKING:
+    from pyspark.sql import Row, SparkSession
+
+    from topwater.model import Millis
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIX = "give the folder that the query has as its checkpointLocation"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardState:
+    """What one shard remembers.
+
+    Attributes
+    ----------
+    shard, shards
+        Which one it is, and of how many.
+    holds
+        What is in its state.
+    """
+
+    shard: int
+    shards: int
+    holds: Description
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {"shard": self.shard, "shards": self.shards, **self.holds.to_dict()}
+
+
+def read_state(spark: SparkSession, checkpoint: str) -> list[ShardState]:
+    """The state of a query as of its last finished micro-batch, shard by shard.
+
+    The query may be running: nothing is changed or locked.
+
+    Parameters
+    ----------
+    spark
+        A session; see :func:`topwater.spark.settings`.
+    checkpoint
+        The folder that the query has as its ``checkpointLocation``.
+
+    Raises
+    ------
+    StateError
+        If there is no such folder, no Topwater state in it, or one that is damaged or of another
+        version.
+    """
+    require(spark)
+    if not _files(spark, checkpoint):
+        raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
+    if not was_used(spark, checkpoint):
+        raise StateError(
+            f"no micro-batch was finished with the checkpoint {checkpoint}",
+            fix="let the query run until it has finished one",
+        )
+    rows = _rows(spark, checkpoint)
+    found = [ShardState(row.shard, row.shards, describe(bytes(row.snapshot))) for row in rows]
+    return sorted(found, key=lambda each: each.shard)
+
+
+def was_used(spark: SparkSession, checkpoint: str) -> bool:
+    """Whether a micro-batch was finished with this checkpoint."""
+    return any(name.isdecimal() for name in _files(spark, f"{checkpoint}/commits"))
+
+
+def lines(states: list[ShardState]) -> list[str]:
+    """States as text, for people."""
+    query = states[0].holds.query
+    found = [f"query    {query.to_json()}"]
+    for state in states:
+        holds = state.holds
+        told = ", ".join(f"{count} {name}" for name, count in asdict(holds.counts).items() if count)
+        found.append(f"shard    {state.shard} of {state.shards}, {holds.size:,} bytes")
+        found.append(f"  newest {_moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
+        found.append(f"  untold {told or 'nothing'}")
+        found += [f"  {line}" for kept in holds.rankings for line in _kept(kept)]
+    return found
+
+
+def _kept(kept: Kept) -> list[str]:
+    window = kept.next_window
+    span = "none" if window is None else f"({_moment(window.opens)}, {_moment(window.closes)}]"
+    group = "" if kept.group is None else f"group {kept.group!r}: "
+    found = [f"keeps  {group}{kept.rows:,} {kept.holds}, next window {span}"]
+    if kept.keys:
+        oldest = f", the oldest at {_moment(kept.oldest_fetch)}" if kept.fetched else ""
+        found.append(f"       replica of {kept.keys:,} keys, {kept.fetched:,} fetched{oldest}")
+    return found
+
+
+def _moment(time: Millis | None) -> str:
+    """A time as text; as a number if no calendar has it."""
+    if time is None:
+        return "none"
+    try:
+        return (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds")
+    except OverflowError:
+        return str(time)
+
+
+def _rows(spark: SparkSession, checkpoint: str) -> list[Row]:
+    try:
+        # Before ours in the plan there may be stateful operators of the user's own.
+        operators = spark.read.format("state-metadata").load(checkpoint)
+        named = operators.filter(F.col("operatorProperties").contains(f'"stateName":"{STATE}"'))
+        found = [row.operatorId for row in named.select("operatorId").distinct().collect()]
+        return [row for operator in found for row in _of(spark, checkpoint, operator)] or _none(
+            checkpoint
+        )
+    except (PySparkException, Py4JError) as error:
+        raise StateError(
+            f"the state in {checkpoint} can't be read: {_cause(error)}",
+            fix="start from an empty checkpoint, or restore this one from a copy",
+        ) from error
+
+
+def _cause(error: PySparkException | Py4JError) -> str:
+    told = str(getattr(error, "java_exception", error)).strip()
+    return told.splitlines()[0] if told else type(error).__name__
+
+
+def _of(spark: SparkSession, checkpoint: str, operator: int) -> list[Row]:
+    reader = spark.read.format("statestore").option("stateVarName", STATE)
+    return reader.option("operatorId", operator).load(checkpoint).select("value.*").collect()
+
+
+def _none(checkpoint: str) -> list[Row]:
+    raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
+
+
+def _files(spark: SparkSession, folder: str) -> list[str]:
+    """The names in a folder of any file system that Spark knows; none if it is not there."""
+    jvm: Any = spark.sparkContext._jvm
+    path = jvm.org.apache.hadoop.fs.Path(folder)
+    files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    if not files.exists(path):
+        return []
+    return [each.getPath().getName() for each in files.listStatus(path)]
