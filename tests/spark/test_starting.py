@@ -15,6 +15,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, packing, tumbling
+from topwater.groups import GroupedMonitor
 from topwater.portions import portion
 from topwater.spark import answers_from, read_state, start, topk
 from topwater.spark.idle import BEAT, beat, heeded
@@ -196,6 +197,21 @@ def test_heartbeats_are_heeded_only_when_nothing_else_tells_the_time() -> None:
     monitor.admit(*heeded([silent]))
     assert monitor.watermark == START + 50_000
     assert (monitor.counts.events, monitor.counts.late, monitor.counts.bad) == (1, 0, 0)
+
+
+def test_heartbeats_move_the_time_of_all_groups() -> None:
+    asked = TopKQuery(
+        key="key", time="time", window=tumbling("10s"), score="value", k=1, group_by="team"
+    )
+    monitor = GroupedMonitor.build(asked)
+    monitor.ingest({"key": [1, 2], "time": [5, 6], "value": [1.0, 2.0], "team": ["a", "b"]})
+    monitor.admit(beat(asked.window, 10_001))
+    assert monitor.watermark == 10_001
+    answers = monitor.close_until(10_001)
+    assert [(answer.group, answer.keys, answer.counts.events) for answer in answers] == [
+        ("a", [1], 1),
+        ("b", [2], 1),
+    ]
 
 
 @pytest.mark.spark

@@ -16,6 +16,8 @@ from topwater.spark.processor import STATE
 from topwater.spark.session import require
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import Row, SparkSession
 
     from topwater.model import Millis
@@ -45,7 +47,7 @@ class ShardState:
         return {"shard": self.shard, "shards": self.shards, **self.holds.to_dict()}
 
 
-def read_state(spark: SparkSession, checkpoint: str) -> list[ShardState]:
+def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
     """The state of a query as of its last finished micro-batch, shard by shard.
 
     The query may be running: nothing is changed or locked.
@@ -64,6 +66,7 @@ def read_state(spark: SparkSession, checkpoint: str) -> list[ShardState]:
         version.
     """
     require(spark)
+    checkpoint = str(checkpoint)
     if not _files(spark, checkpoint):
         raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
     if not was_used(spark, checkpoint):
