@@ -55,13 +55,47 @@ def core(
         _show(report, Console(highlight=False))
 
 
+@app.command()
+def spark(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    rows: Annotated[
+        int,
+        typer.Option(min=0, help="Rows in all, 2 million per micro-batch; 0 for 10 million."),
+    ] = 0,
+    seed: Seed = 7,
+) -> None:
+    """A query on Spark next to Spark's own means, over the same files, in one session.
+
+    Ratios are of the median micro-batch, to a pass that only reads, to the best native form and to
+    the one that people write first. Takes about a quarter of an hour.
+    """
+    from topwater.errors import TopwaterError
+    from topwater.evaluate import bench_spark
+    from topwater.evaluate.benching import write_json
+
+    effort = bench_spark.quick if quick else bench_spark.full
+    try:
+        report = bench_spark.bench_spark(effort(rows) if rows else effort(), seed=seed, quiet=quiet)
+    except TopwaterError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        write_json(report)
+    else:
+        from rich.console import Console
+
+        from topwater.evaluate.bench_spark_tables import show
+
+        console = Console(highlight=False)
+        show(report, console)
+        _show_targets(report["targets"], "targets on Spark", console)
+
+
 def _show(report: dict[str, Any], console: Console) -> None:
     console.print(_rows_table(report["rows"]))
-    console.print(_targets_table(report["targets"]))
-    for target in report["targets"]:
-        for kind in ("missed", "impossible"):
-            for point in target[kind]:
-                console.print(f"{kind}: {target['target']}: {point}", soft_wrap=True)
+    _show_targets(report["targets"], "targets of panes", console)
     if (memory := report["memory"]) is None:
         return
     console.print(
@@ -70,6 +104,14 @@ def _show(report: dict[str, Any], console: Console) -> None:
         f"end, {memory['growth_bytes']:,} more",
         soft_wrap=True,
     )
+
+
+def _show_targets(targets: list[dict[str, Any]], title: str, console: Console) -> None:
+    console.print(_targets_table(targets, title))
+    for target in targets:
+        for kind in ("missed", "impossible"):
+            for point in target[kind]:
+                console.print(f"{kind}: {target['target']}: {point}", soft_wrap=True)
 
 
 def _rows_table(rows: list[dict[str, Any]]) -> Table:
@@ -101,12 +143,12 @@ def _rows_table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _targets_table(targets: list[dict[str, Any]]) -> Table:
+def _targets_table(targets: list[dict[str, Any]], title: str) -> Table:
     from rich.table import Table
 
     from topwater.evaluate.benching import short
 
-    table = Table(title="targets of panes", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for column in ("target", "verdict", "points", "worst", "at"):
         table.add_column(column, no_wrap=column in ("verdict", "worst"))
     words = {True: "reached", False: "missed", None: "not measured"}
