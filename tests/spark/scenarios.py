@@ -182,6 +182,19 @@ def answered_in_shards(each: Scenario, shards: int) -> list[Answer]:
     return found
 
 
+def snapshots(each: Scenario, shards: int) -> dict[int, bytes]:
+    """What each shard remembers at the end, if after every file it is built anew."""
+    states: dict[int, bytes | None] = dict.fromkeys(range(shards))
+    for batch in each.files:
+        for index, part in portions(each.query, batch, shards):
+            shard = Shard(index, shards)
+            monitor = TopKMonitor.build(each.query, states[index], source=each.source, shard=shard)
+            monitor.admit(part)
+            monitor.close_until(monitor.watermark or 0)
+            states[index] = monitor.snapshot()
+    return {index: state for index, state in states.items() if state is not None}
+
+
 def _closed(monitor: TopKMonitor | GroupedMonitor, answers: list[Answer]) -> list[Answer]:
     watermark = monitor.watermark
     assert watermark is not None
