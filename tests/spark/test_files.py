@@ -259,8 +259,8 @@ def test_a_file_with_other_columns_is_named(tmp_path: Path) -> None:
     name = write(tmp_path, 0, tenth(0).rename_columns(["time", "key", "price"]))
     with pytest.raises(BatchError, match=f"{name}: the score column 'value' is not there"):
         list(reader(tmp_path).read(OneFile(0, name)))
-    with pytest.raises(BatchError, match=r"gone.parquet can't be read"):
-        list(reader(tmp_path).read(OneFile(0, "gone.parquet")))
+    with pytest.raises(BatchError, match=r"lost.parquet is gone"):
+        list(reader(tmp_path).read(OneFile(0, "lost.parquet")))
 
 
 def test_limits_follow_the_settings(tmp_path: Path) -> None:

@@ -58,12 +58,19 @@ def core(
 @app.command()
 def spark(
     as_json: AsJson = False,
-    quick: Quick = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer rows and runs, in some minutes.")
+    ] = False,
     quiet: Quiet = False,
     rows: Annotated[
-        int,
-        typer.Option(min=0, help="Rows in all, 2 million per micro-batch; 0 for 10 million."),
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            show_default=False,
+            help="Rows in all, up to 2 million per micro-batch. By default 10 million, or 2 "
+            "million with --quick.",
+        ),
+    ] = None,
     seed: Seed = 7,
 ) -> None:
     """A query on Spark next to Spark's own means, over the same files, in one session.
@@ -77,7 +84,8 @@ def spark(
 
     effort = bench_spark.quick if quick else bench_spark.full
     try:
-        report = bench_spark.bench_spark(effort(rows) if rows else effort(), seed=seed, quiet=quiet)
+        chosen = effort() if rows is None else effort(rows)
+        report = bench_spark.bench_spark(chosen, seed=seed, quiet=quiet)
     except TopwaterError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(1) from None

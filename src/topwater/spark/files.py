@@ -272,6 +272,11 @@ def _opened(folder: str, name: str) -> Iterator[pq.ParquetFile]:
             yield file
     except BatchError as error:
         raise BatchError(f"{path}: {error.problem}", fix=error.fix) from error
+    except FileNotFoundError as error:
+        raise BatchError(
+            f"{path} is gone",
+            fix="put it back: a micro-batch that runs again reads the same files again",
+        ) from error
     except (OSError, pa.ArrowException) as error:
         raise BatchError(
             f"{path} can't be read: {error}",
