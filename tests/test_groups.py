@@ -63,6 +63,7 @@ def test_each_group_is_a_query_of_its_own(seed: int, take: Any) -> None:
     total = sum((answer.counts for answer in answers), Counts())
     assert total.events == table.num_rows
     assert total.bad_key == table.column("where").null_count
+    assert total.skipped_windows == 0
 
 
 def test_a_silent_group_is_answered_on_time() -> None:

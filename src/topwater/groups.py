@@ -176,7 +176,7 @@ class GroupedMonitor:
             closed = monitor.flush() if watermark is None else monitor.close_until(watermark)
             answers += [_of_group(answer, group) for answer in closed]
             if monitor.idle:
-                self._counts += monitor.take_counts()
+                self._counts += replace(monitor.take_counts(), skipped_windows=0)
                 # A replica is worth keeping.
                 if self.query.refresh is None:
                     del self._monitors[group]
