@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from observed import eventually, query, read, source
+from observed import FILES, eventually, query, read, source, write
 from pyspark.sql import Row
 
 from topwater.spark import Progress, start, topk, watch
@@ -76,15 +76,16 @@ def test_prometheus_gets_sums_and_last_values(ran: Ran) -> None:
 
 @pytest.mark.spark
 def test_queries_are_told_apart_and_an_error_of_ours_stops_none(
-    spark: SparkSession, ran: Ran, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(progress: Progress) -> None:
         raise OSError(f"no room for {progress.query}")
 
+    events = read(spark, write(tmp_path / "in", FILES[:1]))
     with caplog.at_level(logging.WARNING, "topwater"), watch(spark, fail) as watched:
         started = [
             start(
-                topk(read(spark, ran.events), query(), source()),
+                topk(events, query(), source()),
                 to="noop",
                 checkpoint=tmp_path / name,
                 trigger={"availableNow": True},
@@ -105,10 +106,10 @@ def test_queries_are_told_apart_and_an_error_of_ours_stops_none(
 
 def test_a_line_for_people() -> None:
     assert str(PLAIN) == (
-        "bids #3: 0 windows, 0 events, 0 late, 0 bad, 0 candidates, 0 rows in 0 ms (0/s), state 0 B"
+        "bids #3: windows 0, events 0, late 0, bad 0, candidates 0, rows 0 in 0 ms (0/s), state 0 B"
     )
     refreshed = replace(PLAIN, precision=0.875, ndcg=0.96, fetched=7, failed=1, missed=1)
-    assert "7 fetched, 1 failed, precision 0.88, nDCG 0.96, 1 missed" in str(refreshed)
+    assert "fetched 7, failed 1, precision 0.88, nDCG 0.96, missed 1" in str(refreshed)
 
 
 def told(**observed: Row) -> Any:

@@ -101,14 +101,14 @@ class Progress:
         """One line."""
         bad = self.bad_key + self.bad_time + self.bad_score + self.before_start
         parts = [
-            f"{self.query} #{self.batch}: {self.windows} windows, {self.events:,} events",
-            f"{self.late} late, {bad} bad, {self.candidates:,} candidates",
+            f"{self.query} #{self.batch}: windows {self.windows}, events {self.events:,}",
+            f"late {self.late}, bad {bad}, candidates {self.candidates:,}",
         ]
         if self.precision is not None and self.ndcg is not None:
-            parts.append(f"{self.fetched} fetched, {self.failed} failed")
+            parts.append(f"fetched {self.fetched}, failed {self.failed}")
             parts.append(f"precision {self.precision:.2f}, nDCG {self.ndcg:.2f}")
-            parts.append(f"{self.missed} missed")
-        speed = f"{self.rows:,} rows in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
+            parts.append(f"missed {self.missed}")
+        speed = f"rows {self.rows:,} in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
         return ", ".join([*parts, speed, f"state {self.state_bytes:,} B"])
 
     @classmethod

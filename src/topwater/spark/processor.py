@@ -117,6 +117,6 @@ def require_same_shards(kept: int, shards: int) -> None:
     """Raise unless a state was written by as many shards as there are now."""
     if kept != shards:
         raise StateError(
-            f"the state belongs to {kept} shards, and now there are {shards}",
+            f"the state was written with shards={kept}, and now it is shards={shards}",
             fix=f"use shards={kept}, or start from an empty checkpoint",
         )

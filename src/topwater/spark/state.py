@@ -90,7 +90,7 @@ def lines(states: list[ShardState]) -> list[str]:
     found = [f"query    {query.to_json()}"]
     for state in states:
         holds = state.holds
-        told = ", ".join(f"{count} {name}" for name, count in asdict(holds.counts).items() if count)
+        told = ", ".join(f"{name} {count}" for name, count in asdict(holds.counts).items() if count)
         found.append(f"shard    {state.shard} of {state.shards}, {holds.size:,} bytes")
         found.append(f"  newest {_moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
         found.append(f"  untold {told or 'nothing'}")
