@@ -211,6 +211,7 @@ def test_a_killed_python_worker_without_retries(spark: SparkSession, tmp_path: P
     check(spark, folder)
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_a_killed_executor_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan(slow=0.3))
@@ -254,6 +255,7 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         log.close()
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan(files=5))
