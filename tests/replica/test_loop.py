@@ -543,3 +543,12 @@ def test_a_source_that_breaks_its_contract_loses_no_answer(how: str) -> None:
     assert answer.freshness is not None
     assert (answer.freshness.fetched, answer.freshness.failed) == (2, 2)
     assert [row.age for row in answer.rows] == [None, None]
+
+
+def test_what_was_never_fetched_is_not_called_right() -> None:
+    """Two of six keys are read, and their values are equal: of the rest nothing is known."""
+    loop = Loop(query_of(k=3, budget=2), Scripted({key: [(0, 5.0)] for key in "abcdef"}))
+    loop.ingest([(key, 1) for key in "abcdef"])
+    freshness = loop.answer().freshness
+    assert freshness is not None
+    assert freshness.precision == freshness.ndcg == pytest.approx(2 / 6)

@@ -398,6 +398,10 @@ class Refresher:
         rows = order[: self.k + _JUDGED]
         if not len(rows):
             return 1.0, 1.0
+        known = self.replica.known(slots[rows])
+        if not known.all() and not self._judge.values.moves:
+            # How values differ is not known either: one never fetched may be anything.
+            return float(known.mean()), float(known.mean())
         rng = np.random.default_rng([self.settings.seed, view.index])
         value = self._remote(slots[rows])
         moved = rng.random((_SCENARIOS, len(rows))) < stale[rows]
