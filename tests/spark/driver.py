@@ -6,34 +6,50 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scenarios import Scenario, read_stream, run_to_the_end, scenario
+from scenarios import START, Scenario, read_stream, run_to_the_end, scenario
 
-from topwater.remote.replay import Replay
-from topwater.spark import session, topk
+from topwater import sliding
+from topwater.spark import Files, session, topk
 
 if TYPE_CHECKING:
-    from topwater.model import Fetched, KeyArray
+    from topwater.model import Fetched, KeyArray, Millis
+    from topwater.protocols import Source
+    from topwater.remote.replay import Replay
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the process does; ``slow`` is how many seconds a fetch takes."""
+    """What the process does.
+
+    Attributes
+    ----------
+    name, seed, files, shards
+        The scenario, and among how many shards it is divided.
+    slow
+        How many seconds a fetch takes.
+    own
+        Whether our own source reads the files.
+    """
 
     name: str = "worth"
     seed: int = 7
     files: int = 10
     shards: int = 2
     slow: float = 0.0
+    own: bool = False
 
     @property
     def scenario(self) -> Scenario:
-        return scenario(self.name, self.seed, files=self.files, rows=400)
+        """With so many windows that most micro-batches end one."""
+        found = scenario(self.name, self.seed, files=self.files, rows=400)
+        window = sliding("12s", "2s", start=START)
+        return replace(found, query=replace(found.query, window=window))
 
     def write(self, folder: Path) -> None:
         (folder / "plan.json").write_text(json.dumps(asdict(self)))
@@ -43,27 +59,29 @@ class Plan:
         return Plan(**json.loads((folder / "plan.json").read_text()))
 
 
-class Slow(Replay):
-    """Says which process is waiting for it."""
+class Slow:
+    """A source that takes its time, and says which process is waiting for it."""
 
-    folder: Path
-    seconds: float
+    def __init__(self, source: Replay, folder: Path, seconds: float) -> None:
+        self._source, self._folder, self._seconds = source, folder, seconds
+
+    def seek(self, now: Millis) -> None:
+        self._source.seek(now)
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
-        mark = self.folder / f"fetching-{os.getpid()}"
+        mark = self._folder / f"fetching-{os.getpid()}"
         mark.touch()
-        time.sleep(self.seconds)
-        mark.unlink()
-        return super().fetch(keys, deadline)
+        time.sleep(self._seconds)
+        mark.unlink(missing_ok=True)
+        return self._source.fetch(keys, deadline)
 
 
 def main(folder: Path, master: str) -> None:
     plan = Plan.read(folder)
     each = plan.scenario
-    source = each.source
-    if plan.slow and source is not None:
-        source.__class__ = Slow
-        source.folder, source.seconds = folder, plan.slow  # type: ignore[attr-defined]
+    source: Source | None = each.source
+    if plan.slow and each.source is not None:
+        source = Slow(each.source, folder, plan.slow)
     conf = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -72,9 +90,10 @@ def main(folder: Path, master: str) -> None:
         "spark.executor.memory": "600m",
     }
     spark = session("driver", master=master, shuffle_partitions=2, conf=conf)
-    rows = topk(
-        read_stream(spark, str(folder / "in"), each.keys), each.query, source, shards=plan.shards
-    )
+    files = folder / "in"
+    own = Files(files, max_files_per_trigger=1)
+    events = own if plan.own else read_stream(spark, str(files), each.keys)
+    rows = topk(events, each.query, source, shards=plan.shards)
     run_to_the_end(rows, str(folder / "checkpoint"), str(folder / "sink"))
 
 

@@ -103,7 +103,7 @@ def check(spark: SparkSession, folder: Path) -> None:
     each = plan.scenario
     rows = spark.read.parquet(str(folder / "sink")).toArrow()
     right = answered_in_shards(each, plan.shards)
-    assert len(right) >= 8
+    assert len(right) >= 40
     assert answers_from(rows, each.query) == right
     assert rows.num_rows == sum(max(1, len(answer.rows)) for answer in right)
     store = spark.read.format("statestore").option("stateVarName", STATE)
@@ -112,13 +112,12 @@ def check(spark: SparkSession, folder: Path) -> None:
 
 
 def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
-    """Kill the driver at random moments, until so many times it was in the middle of its work."""
+    """Kill the driver at random moments, each in a micro-batch or between two."""
     rng = np.random.default_rng(seed)
     files = Plan.read(folder).files
-    for kill in range(kills):
+    for _ in range(kills):
         with started(folder) as driver:
-            # So many micro-batches later, and some time into the next one or the one after it.
-            goal = max(committed(folder), (kill + 1) * files // (kills + 1) - int(rng.integers(3)))
+            goal = committed(folder) + int(rng.integers(1, 3))
             assert driver.wait_for(lambda goal=goal: committed(folder) >= goal)  # type: ignore[misc]
             time.sleep(rng.random() * 0.5)
             driver.kill()
@@ -127,6 +126,7 @@ def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
         driver.finish()
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.spark
 def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan())
@@ -136,9 +136,13 @@ def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Pat
 
 @pytest.mark.soak
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["worth", "last-and-sum"])
-def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, name: str) -> None:
-    folder = prepared(tmp_path, Plan(name=name, files=60))
+@pytest.mark.parametrize(
+    "plan",
+    [Plan(files=100), Plan(name="last-and-sum", files=100, own=True)],
+    ids=["worth", "our own source"],
+)
+def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
+    folder = prepared(tmp_path, plan)
     kill_and_restart(folder, kills=20, seed=2)
     check(spark, folder)
 
@@ -189,9 +193,10 @@ def _noted(pid: int | None, found: list[int]) -> bool:
     return pid is not None
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.spark
 def test_a_killed_python_worker_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan(slow=0.3))
+    folder = prepared(tmp_path, Plan(slow=0.2))
     with started(folder, "local[2,4]") as driver:
         kill_in_a_fetch(driver, folder, lambda worker: worker, kills=2)
         driver.finish()
@@ -202,7 +207,7 @@ def test_a_killed_python_worker_is_replaced(spark: SparkSession, tmp_path: Path)
 @pytest.mark.spark
 def test_a_killed_python_worker_without_retries(spark: SparkSession, tmp_path: Path) -> None:
     """The query fails, and is started again."""
-    folder = prepared(tmp_path, Plan(slow=0.3))
+    folder = prepared(tmp_path, Plan(slow=0.2))
     with started(folder) as driver:
         kill_in_a_fetch(driver, folder, lambda worker: worker, kills=1)
         assert driver.process.wait(PATIENCE) != 0
@@ -214,7 +219,7 @@ def test_a_killed_python_worker_without_retries(spark: SparkSession, tmp_path: P
 @pytest.mark.soak
 @pytest.mark.spark
 def test_a_killed_executor_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan(slow=0.3))
+    folder = prepared(tmp_path, Plan(slow=0.2))
     with started(folder, "local-cluster[2,1,1024]") as driver:
         kill_in_a_fetch(driver, folder, its_executor, kills=1)
         driver.finish()
