@@ -76,7 +76,7 @@ def spark(
     """A query on Spark next to Spark's own means, over the same files, in one session.
 
     Ratios are of the median micro-batch, to a pass that only reads, to the best native form and to
-    the one that people write first. Takes about a quarter of an hour.
+    the one that people write first. Takes about twenty minutes.
     """
     from topwater.errors import TopwaterError
     from topwater.evaluate import bench_spark

@@ -22,6 +22,8 @@ from topwater.spark.processor import STATE
 _FIRST = 2
 """How many micro-batches of a run don't count: the history, and one to get warm."""
 
+_ALL_PROGRESS = {"spark.sql.streaming.numRecentProgressUpdates": "1000000"}
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -83,7 +85,7 @@ class Runner:
         self, rows: DataFrame, sink: str, path: str | None = None, *, state: bool = False
     ) -> Ran:
         """Until the input ends."""
-        with self._scratch() as checkpoint:
+        with self._scratch() as checkpoint, self.settings(_ALL_PROGRESS):
             writer = rows.writeStream.format(sink).option("checkpointLocation", str(checkpoint))
             began = time.perf_counter()
             query = writer.trigger(availableNow=True).start(path)
