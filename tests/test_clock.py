@@ -37,6 +37,11 @@ def after(*batches: tuple[int, ...], jump: int = 10) -> Clock:
         # Nothing but later events: the stream has jumped.
         ([(3,), (900,), (901,)], 901),
         ([(3,), (900, 905), (890, 920)], 890),
+        # A wrong date alone in the first batch, and a stream that begins out of order.
+        ([(900,), (5,), (6,)], 6),
+        ([(900,), (), (5,), (900,), (6,)], 6),
+        ([(30,), (25,), (5,)], 30),
+        ([(30,), (5,), (31,), (35,)], 35),
         ([()], None),
     ],
 )
@@ -47,18 +52,20 @@ def test_time_follows_the_events_but_not_a_lone_one(
 
 
 @given(st.lists(st.lists(st.integers(-50, 200), max_size=6), max_size=6), st.integers(1, 60))
-def test_time_never_goes_back_and_only_stands_where_an_event_was(
+def test_time_goes_back_at_most_once_and_only_stands_where_an_event_was(
     batches: list[list[int]], jump: int
 ) -> None:
     clock, before = Clock(jump), None
     seen: set[int] = set()
+    back = 0
     for batch in batches:
         clock.see(moments(*batch, pane=1))
         seen |= set(batch)
         if clock.newest is not None:
             assert clock.newest in seen
-            assert before is None or clock.newest >= before
+            back += before is not None and clock.newest < before
         before = clock.newest
+    assert back <= 1
 
 
 @given(st.lists(st.integers(0, 300), min_size=1), st.data())

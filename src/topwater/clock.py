@@ -84,32 +84,39 @@ class Clock:
     jump: Millis
     newest: Millis | None = None
     waiting: bool = False
+    confirmed: bool = False
 
     def see(self, moments: Moments) -> None:
         """Take note of a batch: time moves as far as its events reach without a gap.
 
         A batch whose events are all too far ahead is taken for an accident; but after a second
-        one in a row, time follows: the stream itself has jumped.
+        one in a row, time follows: the stream itself has jumped. The first batch has nothing to
+        be compared with: if the second lies before it by more than a jump, the second is right.
         """
         if not len(moments):
             return
         if self.newest is None:
             self.newest = _typical(moments)
+        elif not self.confirmed and moments.newest[-1] < self.newest - self.jump:
+            self.newest, self.confirmed = _typical(moments), True
         elif moments.newest[0] > self.newest + self.jump:
             if not self.waiting:
                 self.waiting = True
                 return
-            self.newest = int(moments.newest[0])
+            self.newest, self.confirmed = int(moments.newest[0]), True
+        else:
+            self.confirmed = True
         self.waiting = False
         self.newest = _reached(self.newest, moments.newest, self.jump)
 
     def snapshot(self) -> dict[str, Any]:
         """For JSON."""
-        return {"newest": self.newest, "waiting": self.waiting}
+        return {"newest": self.newest, "waiting": self.waiting, "confirmed": self.confirmed}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """What :meth:`snapshot` gave."""
         self.newest, self.waiting = state["newest"], state["waiting"]
+        self.confirmed = state["confirmed"]
 
 
 def _typical(moments: Moments) -> Millis:
