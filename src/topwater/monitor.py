@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import index
@@ -21,7 +21,7 @@ from topwater.clock import Clock, Moments
 from topwater.contents import Contents, Found, ItemContents, KeyContents
 from topwater.errors import BatchError, QueryError, StateError, TopwaterError
 from topwater.listed import ListedContents
-from topwater.model import Answer, Counts, Freshness, IntArray, Items, Millis, Row
+from topwater.model import Answer, Counts, Freshness, Items, Millis, Row
 from topwater.packing import column, pack, unpack
 from topwater.portions import Portion, portion
 from topwater.protocols import Source
@@ -30,6 +30,7 @@ from topwater.reading import Batch
 from topwater.replica import Ranking, Refresher
 from topwater.scoring import RunningRanges
 from topwater.sharding import Shard
+from topwater.stretches import Stretches
 from topwater.topk.changing import changing
 from topwater.topk.runs import no_hint
 
@@ -79,7 +80,7 @@ class TopKMonitor:
         self._late: list[pa.Table] | None = [] if keep_late else None
         self._refresher = _refresher(query, source, shard)
         self._current: int | None = None
-        self._filled: list[tuple[int, int]] = []
+        self._filled = Stretches(query.window)
         self._clock = Clock(query.jump)
         self._position = 0
         self._empty = 0
@@ -181,7 +182,8 @@ class TopKMonitor:
             self._count(part)
         self._take_in([part.table for part in parts if part.table.num_rows])
         moments = Moments.union([part.moments for part in parts])
-        self._note_filled(moments.panes[moments.events > 0])
+        panes = moments.panes[moments.events > 0]
+        self._filled.note(panes[panes >= self._oldest_usable()])
         self._clock.see(moments)
 
     def _count(self, part: Portion) -> None:
@@ -214,19 +216,6 @@ class TopKMonitor:
         late = table.filter(pa.array(pane < self._oldest_on_time()))
         if late.num_rows:
             self._late.append(late)
-
-    def _note_filled(self, panes: IntArray) -> None:
-        """Remember which windows hold something: the first and the last of each stretch."""
-        windows = self.query.window
-        panes = panes[panes >= self._oldest_usable()]
-        # A step between two panes that is longer than a window leaves windows with neither.
-        gaps = np.flatnonzero(windows.leaves_gap(panes)) + 1
-        found = [
-            (windows.span_of(int(row[0]))[0], windows.span_of(int(row[-1]))[1])
-            for row in np.split(panes, gaps)
-            if len(row)
-        ]
-        self._filled = _joined([*self._filled, *found])
 
     def skip_to(self, window: int) -> None:
         """Begin with this window: all before it were answered elsewhere."""
@@ -269,25 +258,24 @@ class TopKMonitor:
         if self._current is None:
             self._contents.skip(current - 1)
         answers: list[Answer] = []
-        for filled, first, last in self._stretches(current, until):
+        for filled, first, last in self._filled.between(current, until):
             answers += (self._answer if filled else self._answer_empty)(first, last)
             self._current = last + 1
-        later = [stretch for stretch in self._filled if stretch[1] > until]
-        self._filled = [(max(first, until + 1), last) for first, last in later]
+        self._filled.expire(until)
         return answers
 
     def flush(self) -> list[Answer]:
         """The stream has ended: answer every window that holds an event."""
         if not self._filled:
             return []
-        return self.close_until(self.query.window.window(self._filled[-1][1]).closes + 1)
+        return self.close_until(self.query.window.window(self._filled.last).closes + 1)
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
         meta = {
             "query": self.query.to_dict(),
             "current": self._current,
-            "filled": self._filled,
+            "filled": self._filled.snapshot(),
             "clock": self._clock.snapshot(),
             "position": self._position,
             "empty": self._empty,
@@ -305,7 +293,7 @@ class TopKMonitor:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
         self._current = meta["current"]
-        self._filled = [(first, last) for first, last in meta["filled"]]
+        self._filled = Stretches(self.query.window, meta["filled"])
         self._clock.restore(meta["clock"])
         self._position = meta["position"]
         self._empty = meta["empty"]
@@ -334,7 +322,7 @@ class TopKMonitor:
     def _next_window(self) -> int | None:
         if self._current is not None or not self._filled:
             return self._current
-        return self._filled[0][0]
+        return self._filled.first
 
     def _oldest_on_time(self) -> int:
         """The oldest pane none of whose windows was answered."""
@@ -346,19 +334,6 @@ class TopKMonitor:
         if self.query.late == "use" and self._current is not None:
             return self.query.window.panes_in(self._current)[0]
         return self._oldest_on_time()
-
-    def _stretches(self, current: int, until: int) -> Iterator[tuple[bool, int, int]]:
-        """The windows to answer, as stretches that hold something or nothing: first and last."""
-        for first, last in self._filled:
-            if current < first:
-                yield False, current, min(until, first - 1)
-            if until < first:
-                return
-            yield True, max(current, first), min(until, last)
-            current = last + 1
-            if until < current:
-                return
-        yield False, current, until
 
     def _answer(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
@@ -405,16 +380,6 @@ def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
             "the state belongs to another query",
             fix="start from an empty checkpoint, or use the query that wrote this one",
         )
-
-
-def _joined(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches in order, with those that touch made one."""
-    joined: list[tuple[int, int]] = []
-    for first, last in sorted(stretches):
-        if joined and first <= joined[-1][1] + 1:
-            first, last = joined[-1][0], max(last, joined.pop()[1])
-        joined.append((first, last))
-    return joined
 
 
 def _rows(query: TopKQuery, found: Found) -> tuple[Row, ...]:
