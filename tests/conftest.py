@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from observed import Ran
     from pyspark.sql import SparkSession
+
+    from topwater.spark import Progress
 
 
 @pytest.fixture(scope="session")
@@ -37,3 +41,29 @@ def spark(warm_spark: SparkSession) -> Iterator[SparkSession]:
 def checkpoint(tmp_path: Path) -> str:
     """A fresh folder for a query's checkpoint."""
     return str(tmp_path / "checkpoint")
+
+
+@pytest.fixture(scope="session")
+def ran(warm_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """A run of four micro-batches that was watched in every way."""
+    from observed import FILES, SHARDS, Ran, eventually, query, read, source, write
+
+    from topwater.spark import start, topk, watch
+
+    folder = tmp_path_factory.mktemp("ran")
+    seen: list[Progress] = []
+    run = Ran(folder, seen, folder / "told.jsonl", folder / "told.prom")
+    rows = topk(read(warm_spark, write(folder / "in")), query(), source(), shards=SHARDS)
+    with contextlib.ExitStack() as stack:
+        for to in (run.json_file, str(run.prom_file), seen.append):
+            stack.enter_context(watch(warm_spark, to))
+        started = start(
+            rows,
+            path=folder / "out",
+            checkpoint=run.checkpoint,
+            trigger={"availableNow": True},
+            name='the "mentions"',
+        )
+        started.awaitTermination()
+        eventually(lambda: len(seen) == len(FILES))
+    return run

@@ -59,7 +59,7 @@ def test_each_group_is_a_query_of_its_own(seed: int, take: Any) -> None:
         assert essence(mine) == essence(list(run(alone, [rows])))
         assert mine
     order = [(answer.window.closes, answer.group) for answer in answers]
-    assert order == sorted(order)  # type: ignore[type-var]
+    assert order == sorted(order)
     total = sum((answer.counts for answer in answers), Counts())
     assert total.events == table.num_rows
     assert total.bad_key == table.column("where").null_count

@@ -58,14 +58,15 @@ def said(*, telling: bool) -> FloatArray:
     beliefs = RateBeliefs(hints=True)
     slots, none = np.arange(50), np.zeros(50)
     for _ in range(40):
-        seconds = rng.integers(1, 6, 50) * 60.0
+        seconds = (rng.integers(1, 6, 50) * 60).astype(np.float64)
         hinted = rng.binomial((seconds / 60).astype(np.int64), 0.4)
         same = 0.4**hinted if telling else 0.75 ** (seconds / 60)
         changed = rng.random(50) > same
         beliefs.observe(Polls(0, slots, seconds, changed, none, none + 1, hinted))
     both = np.repeat(np.array([0, 1]), 50)
     of = beliefs.of(np.tile(slots, 2))
-    return beliefs.stale(of, np.full(100, 60.0), both).reshape(2, 50).mean(axis=1)
+    stale = beliefs.stale(of, np.full(100, 60.0), both)
+    return np.asarray(stale.reshape(2, 50).mean(axis=1), np.float64)
 
 
 def test_the_chance_of_a_change_with_an_event_is_learnt() -> None:

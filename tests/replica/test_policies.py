@@ -180,7 +180,7 @@ def test_acqua_figure_2() -> None:
     assert set(elected(policy, proposal, "abcd", 3)) == {"a", "c", "d"}
     fetched = np.array([2])
     policy.observe(
-        Polls(8_000, fetched, np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), fetched > 0)
+        Polls(8_000, fetched, np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), fetched)
     )
     assert policy._times.at(fetched)[0, 0] == pytest.approx(11_000)
 
@@ -189,7 +189,7 @@ def test_a_best_before_time_long_past_moves_past_now() -> None:
     policy, proposal = wbm([1], [3], now=20, width=5, step=1, last_event=np.array([20]))
     policy.rank(proposal)
     one = np.array([0])
-    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one < 0))
+    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one))
     assert policy._times.at(one)[0, 0] == pytest.approx(22_000)
 
 
@@ -211,7 +211,7 @@ def test_a_fetch_before_its_time_leaves_the_best_before_time() -> None:
     policy, proposal = wbm([25], [30], now=20, width=5, step=1, last_event=np.array([20]))
     policy.rank(proposal)
     one = np.array([0])
-    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one < 0))
+    policy.observe(Polls(20_000, one, np.ones(1), one < 0, np.ones(1), np.ones(1), one))
     assert policy._times.at(one)[0, 0] == pytest.approx(25_000)
 
 

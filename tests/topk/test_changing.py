@@ -392,12 +392,11 @@ def test_what_was_forgotten_lies_between_two_stream_parts(name: str) -> None:
     lst, all_of_it = build(name, ACQUATOP, 1), world()
     assert lst.forgotten(0) is None
     all_of_it.arrive(AT_9, lst)
-    assert lst.forgotten(0) == (1, 6)
-    assert lst.forgotten(1) == (2, 6)
-    assert lst.forgotten(2) == (4, 4)
+    for window, parts in enumerate([(1, 6), (2, 6), (4, 4)]):
+        assert np.array_equal(lst.forgotten(window) or (), parts)
     assert lst.forgotten(3) is None
     again = build(name, ACQUATOP, 1, memory=lst.snapshot())
-    assert again.forgotten(1) == (2, 6)
+    assert np.array_equal(again.forgotten(1) or (), (2, 6))
 
 
 # Table 1, cell by cell: one change in one window, seen by a list that was exact until then.
