@@ -60,9 +60,6 @@ class Contents(Protocol):
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in a portion's table, without what lies in panes before ``oldest``."""
 
-    def panes(self) -> IntArray:
-        """The panes that hold anything, ascending."""
-
     def answers(self, current: int, until: int) -> list[Found]:
         """Answer and forget the windows up to ``until``."""
 
@@ -94,10 +91,6 @@ class ItemContents:
         items = items.take(self._windows.pane_of(items.time) >= oldest)
         if len(items):
             self._list.add(self._windows.group(items))
-
-    def panes(self) -> IntArray:
-        """The panes that hold anything, ascending."""
-        return np.unique(self._windows.pane_of(self._list.snapshot().time))
 
     def answers(self, current: int, until: int) -> list[Found]:
         """The best of each window."""
@@ -138,11 +131,6 @@ class KeyContents:
         table = table.filter(pc.field("pane") >= oldest)
         if table.num_rows:
             self._parts.append(table)
-
-    def panes(self) -> IntArray:
-        """The panes that hold anything, ascending."""
-        self._merge()
-        return np.unique(self._pane)
 
     def answers(self, current: int, until: int) -> list[Found]:
         """The best of each window."""

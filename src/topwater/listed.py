@@ -77,10 +77,6 @@ class ListedContents:
         if len(arrived):
             self._list.add(self._windows.group(arrived))
 
-    def panes(self) -> IntArray:
-        """The panes that hold anything, ascending."""
-        return np.unique(self._windows.pane_of(self._list.snapshot().candidates.time))
-
     def answers(self, current: int, until: int) -> list[Found]:
         """The best of each window."""
         return [self._answer(window) for window in range(current, until + 1)]

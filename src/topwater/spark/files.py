@@ -36,13 +36,12 @@ from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
 from topwater.query import TopKQuery
-from topwater.spark.reducing import PORTIONS, rows_of
+from topwater.spark.reducing import PORTIONS, ROWS_AT_ONCE, rows_of
 
 FORMAT = "topwater-files"
 REMEMBERED = 256
 """How many of the newest files taken an offset names."""
 
-_ROWS_AT_ONCE = 1_048_576
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 Offset: TypeAlias = dict[str, list[Any]]
@@ -217,7 +216,7 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise TypeError(f"not a partition of this source: {partition!r}")
         query = TopKQuery.from_json(self._query)
         with _opened(self._folder, partition.file) as file:
-            batches = file.iter_batches(_ROWS_AT_ONCE, columns=used(query), use_threads=False)
+            batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)
             for part, batch in enumerate(batches):
                 table = pa.Table.from_batches([batch])
                 yield rows_of(query, table, self._shards, partition.task, part)

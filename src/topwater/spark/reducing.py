@@ -33,7 +33,9 @@ PORTIONS = "shard int, task int, part int, portion binary"
 _ARROW = pa.schema(
     [("shard", pa.int32()), ("task", pa.int32()), ("part", pa.int32()), ("portion", pa.binary())]
 )
-_ROWS_AT_ONCE = 1_048_576
+ROWS_AT_ONCE = 1_048_576
+"""The more rows are reduced at once, the fewer and smaller the portions."""
+
 _SCORE = "the score"
 
 
@@ -85,13 +87,13 @@ def _reducer(
 
 
 def gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Spark's batches are small; the more rows at once, the fewer and smaller the portions."""
+    """Spark's small batches as large ones."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
         rows += batch.num_rows
-        if rows >= _ROWS_AT_ONCE:
+        if rows >= ROWS_AT_ONCE:
             yield pa.Table.from_batches(held)
             held, rows = [], 0
     if rows:

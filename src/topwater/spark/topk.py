@@ -87,7 +87,8 @@ def topk(
     feedback
         Let each micro-batch leave out, in Java, what the ones before have made useless. For
         single events at high rates, where a pane spans several micro-batches; see
-        :mod:`topwater.spark.feedback`. On a cluster, a folder that all executors see.
+        :mod:`topwater.spark.feedback`. On a cluster, a folder that all executors see. Tables and
+        ``Files`` have no use for it.
 
     Returns
     -------
