@@ -246,7 +246,7 @@ def test_offsets_stay_small_and_lose_no_file(
 
 
 def test_large_files_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_ROWS_AT_ONCE", 250)
+    monkeypatch.setattr(source, "ROWS_AT_ONCE", 250)
     name = write(tmp_path, 0, tenth(0))
     rows = pa.Table.from_batches(reader(tmp_path).read(OneFile(3, name)))
     assert rows.column("part").to_pylist() == [0, 0, 1, 1, 2, 2]
