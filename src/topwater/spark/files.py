@@ -37,6 +37,7 @@ from pyspark.sql.types import StructType
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
 from topwater.query import TopKQuery
 from topwater.spark.reducing import PORTIONS, ROWS_AT_ONCE, rows_of
+from topwater.spark.workers import settle
 
 FORMAT = "topwater-files"
 REMEMBERED = 256
@@ -214,6 +215,7 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The portions of one file."""
         if not isinstance(partition, OneFile):
             raise TypeError(f"not a partition of this source: {partition!r}")
+        settle()
         query = TopKQuery.from_json(self._query)
         with _opened(self._folder, partition.file) as file:
             batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)

@@ -22,6 +22,7 @@ from topwater.spark.answers import packed, packed_late
 from topwater.spark.feedback import write_board
 from topwater.spark.idle import heeded
 from topwater.spark.parcels import Parcel, opened
+from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +74,7 @@ class MonitorProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
+        settle()
         self._state = handle.getValueState(STATE, "snapshot binary, shard int, shards int")
 
     def handleInputRows(  # noqa: N802

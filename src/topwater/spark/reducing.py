@@ -22,6 +22,7 @@ from topwater.portions import portions
 from topwater.query import TopKQuery
 from topwater.scoring import Formula
 from topwater.spark.formulas import quoted, rank_score
+from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -77,6 +78,7 @@ def _reducer(
     query: str, shards: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        settle()
         built = TopKQuery.from_json(query)
         context = TaskContext.get()
         task = 0 if context is None else context.partitionId()
