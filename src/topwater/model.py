@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -200,6 +201,26 @@ class Answer:
         return [row.score for row in self.rows]
 
 
+Problem: TypeAlias = Literal[
+    "late",  # no time was left, or it did not come by the deadline
+    "timeout",  # the service took longer than a request may
+    "refused",  # no connection, or no such host
+    "dropped",  # the connection ended early
+    "limited",  # asked too often: 429
+    "server",  # the service failed: 5xx
+    "client",  # the request is wrong: other 4xx
+    "redirect",  # sent to another host
+    "tls",  # no trust in the connection
+    "garbled",  # an answer that can't be read
+    "large",  # an answer too large to be read
+    "doubled",  # two values for one key
+    "rate",  # our own limit leaves no room before the deadline
+    "open",  # not asked: it failed too often just before
+    "broken",  # the source raised an error
+]
+"""What can go wrong with a key. The names are in answers and metrics, so they stay."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """What a source gave for some keys, in their order.
@@ -212,8 +233,22 @@ class Fetched:
         Whether the key was answered. An answered key with NaN has no value on the remote side.
     seconds
         How long it took.
+    why
+        For keys that were not answered, what went wrong: one of :data:`Problem`, or ``""`` where
+        the source can't tell. None if nothing is told of any key.
+    wait
+        After how many seconds the source asks to be asked again, if it said so.
     """
 
     values: FloatArray
     ok: BoolArray
     seconds: float = 0.0
+    why: KeyArray | None = None
+    wait: float | None = None
+
+    def problems(self) -> dict[str, int]:
+        """How many keys failed, by what went wrong."""
+        if self.why is None:
+            lost = int(np.count_nonzero(~self.ok))
+            return {"": lost} if lost else {}
+        return dict(sorted(Counter(self.why[~self.ok].tolist()).items()))
