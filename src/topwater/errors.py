@@ -41,6 +41,24 @@ class QueryError(TopwaterError, ValueError):
         super().__init__(f"{field}: {problem}" if field else problem, fix=fix)
 
 
+class SourceError(TopwaterError):
+    """A remote source that can't be reached or does not answer as its settings say.
+
+    Only ``check()`` raises it, at the start. While a query runs, what fails is marked in the
+    answer instead.
+
+    Examples
+    --------
+    >>> print(SourceError("no connection to 127.0.0.1:9", field="url", fix="start the service"))
+    url: no connection to 127.0.0.1:9
+      fix: start the service
+    """
+
+    def __init__(self, problem: str, *, field: str = "", fix: str = "") -> None:
+        self.field = field
+        super().__init__(f"{field}: {problem}" if field else problem, fix=fix)
+
+
 class BatchError(TopwaterError):
     """A batch whose columns are not those the query names."""
 
