@@ -1,0 +1,89 @@
+"""What all wrappers share: they hold a source, and pass on what they don't care about."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from topwater.model import Fetched, KeyArray, Millis, Problem
+from topwater.protocols import Seeks, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A clock and how to wait by it. Tests pass in one that they move by hand."""
+
+    now: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+
+
+SYSTEM = Timer()
+"""The same for all processes of a host."""
+
+
+class Around:
+    """A source around another one. By itself it changes nothing."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.source!r})"
+
+    @property
+    def punctual(self) -> bool:
+        """Whether it keeps deadlines whatever happens inside."""
+        return bool(getattr(self.source, "punctual", False))
+
+    @property
+    def most(self) -> int | None:
+        """How many keys it takes at a time; None for any number."""
+        most = getattr(self.source, "most", None)
+        return None if most is None else int(most)
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds."""
+        return self.source.fetch(keys, deadline)
+
+    def seek(self, now: Millis) -> None:
+        """Tell a source that has a time of its own what time it is."""
+        if isinstance(self.source, Seeks):
+            self.source.seek(now)
+
+    def check(self) -> None:
+        """Raise ``SourceError`` if the source says that it can't be reached."""
+        check = getattr(self.source, "check", None)
+        if check is not None:
+            check()
+
+    def start(self) -> None:
+        """Pass on that a query begins."""
+        start = getattr(self.source, "start", None)
+        if start is not None:
+            start()
+
+    def close(self) -> None:
+        """Give back connections and threads. A later fetch connects again."""
+        close = getattr(self.source, "close", None)
+        if close is not None:
+            close()
+
+
+def failed(keys: KeyArray, problem: Problem, seconds: float = 0.0) -> Fetched:
+    """No key answered, all for the same reason.
+
+    Examples
+    --------
+    >>> failed(np.array([7, 8]), "late").problems()
+    {'late': 2}
+    """
+    why = np.full(len(keys), problem, object)
+    return Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool), seconds, why)
+
+
+def reasons(got: Fetched) -> KeyArray:
+    """Why each key failed, as an array even where nothing is told."""
+    return np.full(len(got.ok), "", object) if got.why is None else got.why
