@@ -1,0 +1,214 @@
+"""A source that asks an HTTP service and reads JSON."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray
+from topwater.remote.documents import Reader
+from topwater.remote.matching import Matches, failed, key_text
+from topwater.remote.paths import Misfit
+from topwater.remote.replies import Reply
+from topwater.remote.requesting import LARGEST, Ask, Requester
+from topwater.remote.services import MOST, Service, most_of, positive, require_reached
+from topwater.remote.templates import Template
+
+
+class HttpSource:
+    """Asks an HTTP service for the values of keys.
+
+    One call of :meth:`fetch` is one request, for at most :attr:`most` keys.
+
+    Parameters
+    ----------
+    url
+        With ``{key}`` for one key a request, or ``{keys}`` for many, behind the host. Keys are
+        percent-encoded. ``${NAME}`` is the environment variable NAME, here and in ``headers``.
+    value
+        The path to the value: see :mod:`topwater.remote.paths`. For many keys either
+        ``"counts.{key}"``, where an object has the keys as names, or, together with ``key``,
+        ``"users[*].followers"``.
+    key
+        For many keys in a list of objects, the path to the key of each: ``"users[*].id"``.
+    per_request
+        How many keys ``{keys}`` may stand for: 100, unless told otherwise.
+    separator
+        What stands between keys in the address. ``"&id="`` repeats a parameter.
+    method, body
+        The body is a JSON value in which the texts ``"{key}"`` and ``"{keys}"`` are replaced. With
+        a body the method is POST.
+    headers
+        To be sent along.
+    timeout
+        How many seconds a request may take, whatever the deadline.
+    largest
+        How many bytes of an answer are read.
+    verify
+        Whether certificates are checked; or the file with the authorities to trust.
+    missing
+        For one key a request: what statuses say that the service does not know the key.
+    remembered
+        How many answers are kept for services that tell whether something changed (``ETag``,
+        ``Last-Modified``). Only for GET.
+
+    Examples
+    --------
+    >>> source = HttpSource(
+    ...     "https://api.example/users?ids={keys}", value="users[*].followers", key="users[*].id",
+    ...     headers={"Authorization": "Bearer ${TOKEN}"},
+    ... )
+    >>> source, source.most
+    (HttpSource('https://api.example/users', headers: Authorization), 100)
+    >>> HttpSource("https://api.example/users", value="followers")
+    Traceback (most recent call last):
+    ...
+    topwater.errors.QueryError: url: has no place for a key
+      fix: write {key} for one key a request or {keys} for many, in the url or in the body
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        value: str,
+        key: str | None = None,
+        per_request: int | None = None,
+        separator: str = ",",
+        method: str | None = None,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 10.0,
+        largest: int = LARGEST,
+        verify: bool | str = True,
+        missing: Iterable[int] = (404, 410),
+        remembered: int = 256,
+    ) -> None:
+        self._service = Service.of(url, headers)
+        self._template = Template.of(self._service.url, separator, body)
+        self.most = (
+            most_of(per_request, 100, MOST)
+            if self._template.many
+            else most_of(per_request, 1, 1, fix="write {keys} for many keys a request")
+        )
+        self._reader = Reader.of(value, key, many=self._template.many)
+        self._method = _method(method, body)
+        self._timeout = positive(timeout, "timeout")
+        self._missing = frozenset() if self._template.many else frozenset(missing)
+        self._remembered = remembered
+        self._requester = Requester(largest=int(positive(largest, "largest")), verify=verify)
+        self._forget()
+
+    def __repr__(self) -> str:
+        return repr(self._service).replace("Service", "HttpSource", 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            name: value for name, value in self.__dict__.items() if name not in ("_known", "_lock")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._known: OrderedDict[tuple[str, ...], tuple[dict[str, str], Matches]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds, by one request."""
+        began = time.monotonic()
+        if len(keys) > self.most:
+            raise ValueError(f"{len(keys)} keys in one request, which takes {self.most} at most")
+        given = keys.tolist()
+        texts = [key_text(key) for key in given]
+        asked = {
+            text: key
+            for text, key in zip(texts, given, strict=True)
+            if self._template.can_hold(text)
+        }
+        if not asked:
+            return Matches().fetched(texts, time.monotonic() - began)
+        known = self._recall(tuple(asked))
+        try:
+            ask = self._ask(asked, known[0])
+        except KeyError:  # an environment variable is not set
+            return failed(texts, set(asked), "client", time.monotonic() - began)
+        reply = self._requester.request(ask, deadline, self._timeout)
+        found = self._read(reply, asked, known[1])
+        seconds = time.monotonic() - began
+        if isinstance(found, Matches):
+            return found.fetched(texts, seconds)
+        return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
+
+    def check(self) -> None:
+        """Raise ``SourceError`` if the service can't be reached; any answer will do."""
+        self._service.require_variables()
+        origin = "/".join(self._service.url.split("/", 3)[:3]) + "/"
+        ask = Ask("HEAD", origin, self._service.sent_headers())
+        require_reached(self._requester.request(ask, None, self._timeout), self._service.shown)
+
+    def close(self) -> None:
+        """Close the connections. A later fetch opens new ones."""
+        self._requester.close()
+
+    def _ask(self, asked: Mapping[str, Any], validators: Mapping[str, str]) -> Ask:
+        headers = {"Accept": "application/json"} | self._service.sent_headers() | dict(validators)
+        url, body = self._template.filled(asked)
+        if body is not None:
+            headers = {"Content-Type": "application/json"} | headers
+        return Ask(self._method, url, headers, body)
+
+    def _read(
+        self, reply: Reply, asked: Mapping[str, Any], known: Matches | None
+    ) -> Matches | Reply:
+        """What the service said of the keys; or its reply, if that says nothing."""
+        if reply.status in self._missing:
+            return Matches()
+        if reply.problem is not None:
+            return reply
+        if reply.status == 304:
+            return reply if known is None else known
+        try:
+            found = self._reader.read(reply.body, asked)
+        except (Misfit, ValueError, RecursionError):
+            return reply
+        self._remember(tuple(asked), reply, found)
+        return found
+
+    def _recall(self, asked: tuple[str, ...]) -> tuple[dict[str, str], Matches | None]:
+        with self._lock:
+            if asked in self._known:
+                self._known.move_to_end(asked)
+                return self._known[asked]
+        return {}, None
+
+    def _remember(self, asked: tuple[str, ...], reply: Reply, found: Matches) -> None:
+        if self._method != "GET":
+            return
+        pairs = (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))
+        validators = {to: reply.headers[name] for name, to in pairs if name in reply.headers}
+        with self._lock:
+            if validators and self._remembered > 0:
+                self._known[asked] = validators, found
+                self._known.move_to_end(asked)
+            else:
+                self._known.pop(asked, None)
+            while len(self._known) > self._remembered:
+                self._known.popitem(last=False)
+
+
+def _method(method: Any, body: Any) -> str:
+    found = ("GET" if body is None else "POST") if method is None else str(method).upper()
+    allowed = ("GET", "POST") if body is None else ("POST", "QUERY")
+    if found not in allowed:
+        raise QueryError(
+            f"{method!r} can't be used {'without' if body is None else 'with'} a body",
+            field="method",
+            fix=f"use one of: {', '.join(allowed)}",
+        )
+    return found

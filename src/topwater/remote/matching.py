@@ -1,0 +1,98 @@
+"""Values that came back, matched to the keys that were asked for."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from topwater.model import Fetched, KeyArray, Problem
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+
+
+def number(value: Any) -> float:
+    """The number that a remote value is, also if it is written as text; NaN if it is none.
+
+    Examples
+    --------
+    >>> [number(each) for each in (7, "7.5", "1e3", True, None, "seven", "1_000", float("inf"))]
+    [7.0, 7.5, 1000.0, nan, nan, nan, nan, nan]
+    """
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    if not plain and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+        return math.nan
+    try:
+        found = float(value)
+    except OverflowError:
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def key_text(key: Any) -> str:
+    """How a key is written: services tell 7 and "7" apart as they please."""
+    if isinstance(key, float) and key.is_integer():
+        return str(int(key))
+    return str(key)
+
+
+@dataclass(slots=True)
+class Matches:
+    """Values by the text of their keys. Two different values for one key are no value.
+
+    Examples
+    --------
+    >>> found = Matches()
+    >>> for key, value in (("a", 1), ("a", "1.0"), ("b", 1), ("b", 2)):
+    ...     found.add(key, value)
+    >>> found.values, found.doubled
+    ({'a': 1.0, 'b': nan}, {'b'})
+    """
+
+    values: dict[str, float] = field(default_factory=dict)
+    doubled: set[str] = field(default_factory=set)
+
+    def add(self, key: str, value: Any) -> None:
+        """Take note of one value."""
+        if value is DOUBLED:
+            self.doubled.add(key)
+        found = number(value)
+        before = self.values.setdefault(key, found)
+        if before != found and not (math.isnan(before) and math.isnan(found)):
+            self.doubled.add(key)
+        if key in self.doubled:
+            self.values[key] = math.nan
+
+    def fetched(self, keys: Sequence[str], seconds: float) -> Fetched:
+        """The answer for ``keys``. A key that did not come has no value on the remote side."""
+        values = np.array([self.values.get(key, math.nan) for key in keys], np.float64)
+        ok = np.array([key not in self.doubled for key in keys], bool)
+        return Fetched(values, ok, seconds, _why(ok, "doubled"))
+
+
+DOUBLED = object()
+"""Stands where a JSON object has one name twice, with different values."""
+
+
+def failed(
+    keys: Sequence[str],
+    asked: set[str],
+    problem: Problem,
+    seconds: float,
+    wait: float | None = None,
+) -> Fetched:
+    """The answer when a request came to nothing. Keys that were not asked for are unaffected."""
+    ok = np.array([key not in asked for key in keys], bool)
+    return Fetched(np.full(len(keys), np.nan), ok, seconds, _why(ok, problem), wait)
+
+
+def _why(ok: Any, problem: Problem) -> KeyArray | None:
+    if ok.all():
+        return None
+    why = np.full(len(ok), "", object)
+    why[~ok] = problem
+    return why

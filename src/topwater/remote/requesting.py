@@ -1,0 +1,174 @@
+"""One HTTP request that ends when it must: by a deadline, at a size, on its own host.
+
+A thread of our own runs an event loop, one for each process, because only there a request can be
+cut off at any moment: while it connects, while headers or bytes drip, while a name is looked up.
+Callers stay synchronous. Nothing here raises for what a service does: a reply names its problem.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import logging
+import os
+import weakref
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from topwater.remote.background import finished, let_run
+from topwater.remote.replies import Reply, problem_of, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import httpx
+
+LARGEST = 8 * 2**20
+"""How many bytes of an answer are read at most, unless told otherwise."""
+
+_HOPS = 5
+
+_ours = contextvars.ContextVar("topwater_request", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What is sent."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    body: bytes | None = field(default=None, repr=False)
+
+
+class Requester:
+    """Sends requests of one source and keeps its connections.
+
+    It can be pickled: the copy has no connections yet. After a fork the child makes its own.
+
+    Parameters
+    ----------
+    largest
+        How many bytes of an answer are read, also after unpacking.
+    verify
+        Whether certificates are checked; or the file with the authorities to trust.
+    """
+
+    def __init__(self, *, largest: int = LARGEST, verify: bool | str = True) -> None:
+        self.largest = largest
+        self.verify = verify
+        self._client: httpx.AsyncClient | None = None
+        self._process = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"largest": self.largest, "verify": self.verify}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def request(self, ask: Ask, deadline: float | None, timeout: float) -> Reply:
+        """Send ``ask`` and read the whole answer.
+
+        Parameters
+        ----------
+        deadline
+            Seconds until the caller goes on without it: ``"late"``.
+        timeout
+            Seconds that any request may take: ``"timeout"``.
+        """
+        if deadline is not None and deadline <= 0:
+            return Reply("late")
+        left = timeout if deadline is None else min(deadline, timeout)
+        found = finished(self._exchange(ask, left), left)
+        if found is not None:
+            return found
+        return Reply("timeout" if deadline is None or timeout < deadline else "late")
+
+    def close(self) -> None:
+        """Close the connections. A later request opens new ones."""
+        if self._client is not None and self._process == os.getpid():
+            with contextlib.suppress(Exception):
+                finished(self._client.aclose(), 1.0)
+        self._client = None
+
+    async def _exchange(self, ask: Ask, seconds: float) -> Reply | None:
+        """The reply to ``ask``; None when time is over."""
+        import asyncio
+
+        _ours.set(True)
+        try:
+            client = self._connected()
+        except Exception:  # the file of authorities is missing, or holds none
+            return Reply("tls")
+        try:
+            async with asyncio.timeout(seconds):
+                return await _followed(client, ask, self.largest)
+        except TimeoutError:
+            return None
+        except Exception as error:
+            return Reply(problem_of(error))
+
+    def _connected(self) -> httpx.AsyncClient:
+        """In the loop's thread: loading httpx takes longer than some deadlines allow."""
+        if self._client is None or self._process != os.getpid():
+            self._client, self._process = _client(self.verify), os.getpid()
+            weakref.finalize(self, _abandon, self._client, self._process).atexit = False
+        return self._client
+
+
+def _client(verify: bool | str) -> httpx.AsyncClient:
+    import ssl
+
+    import httpx
+
+    logging.getLogger("httpx").addFilter(_not_ours)  # once: it is the same filter every time
+    trusted = ssl.create_default_context(cafile=verify) if isinstance(verify, str) else verify
+    return httpx.AsyncClient(
+        verify=trusted,
+        timeout=None,  # noqa: S113 - the request as a whole has a deadline
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+        headers={"accept-encoding": "gzip", "user-agent": "topwater"},
+    )
+
+
+def _abandon(client: httpx.AsyncClient, process: int) -> None:
+    """Close the connections of a source that nobody holds any more, without waiting."""
+    if process == os.getpid():
+        let_run(client.aclose())
+
+
+def _not_ours(_: logging.LogRecord) -> bool:
+    """The client logs whole addresses, and there may be a secret in ours."""
+    return not _ours.get()
+
+
+async def _followed(client: httpx.AsyncClient, ask: Ask, largest: int) -> Reply:
+    """The reply after redirects, which may lead nowhere but to the same host."""
+    import httpx
+
+    method, url, body = ask.method, httpx.URL(ask.url), ask.body
+    for _ in range(_HOPS):
+        sent = client.stream(method, url, headers=dict(ask.headers), content=body)
+        async with sent as response:
+            if response.status_code not in (301, 302, 303, 307, 308):
+                return await read(response, largest)
+            to = _target(url, response.headers.get("location", ""))
+        if to is None:
+            return Reply("redirect", response.status_code)
+        url = to
+        if response.status_code == 303:
+            method, body = "GET", None
+    return Reply("redirect")
+
+
+def _target(url: httpx.URL, location: str) -> httpx.URL | None:
+    """Where to go on: the same origin, or the same host by TLS from now on."""
+    import httpx
+
+    try:
+        to = url.join(location)
+    except httpx.InvalidURL:
+        return None
+    upgraded = (url.scheme, url.port, to.scheme, to.port) == ("http", None, "https", None)
+    same = upgraded or (url.scheme, url.port) == (to.scheme, to.port)
+    return to if same and url.host == to.host and not to.userinfo else None

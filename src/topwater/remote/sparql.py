@@ -1,0 +1,236 @@
+"""A source that asks a SPARQL endpoint, with the keys in a ``VALUES`` block or one by one."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from topwater.errors import QueryError, SourceError
+from topwater.model import Fetched, KeyArray
+from topwater.remote.matching import Matches, failed, key_text
+from topwater.remote.patterns import checked_pattern, require_name, substituted
+from topwater.remote.replies import Reply
+from topwater.remote.requesting import LARGEST, Ask, Requester
+from topwater.remote.services import MOST, Service, filled, most_of, positive, require_reached
+from topwater.remote.templates import LONGEST
+from topwater.remote.terms import (
+    XSD,
+    checked_datatype,
+    checked_namespace,
+    checked_prefixes,
+    iri,
+    literal,
+    require_lang,
+)
+
+_RESULTS = "application/sparql-results+json"
+
+
+class SparqlSource:
+    """Asks a SPARQL endpoint for the values of keys.
+
+    One call of :meth:`fetch` is one query, for at most :attr:`most` keys. A key that has two
+    different values is reported as ``"doubled"``: none of them is picked.
+
+    Parameters
+    ----------
+    endpoint
+        Its address. ``${NAME}`` is the environment variable NAME, here and in ``headers``.
+    pattern
+        The graph pattern, without the braces around it: ``"?user ex:followers ?followers"``.
+    key, value
+        The variables of the pattern that stand for the key and for the value.
+    per_request
+        How many keys a query asks for.
+    one_by_one
+        For endpoints of SPARQL 1.0, which know no ``VALUES``: one key a query, put into the
+        pattern in place of its variable.
+    method
+        ``"POST"`` or ``"GET"``.
+    prefixes
+        Names for the beginnings of IRIs in the pattern. ``xsd`` is known.
+    key_as
+        Whether keys are IRIs or literals. A key that is no IRI is not asked for: it has no value.
+    namespace
+        What stands before each key to make it an IRI.
+    datatype, lang
+        For literals: the datatype, as an IRI or with a prefix, or the language. Whole numbers
+        are of type ``xsd:integer`` and other keys plain text, unless told otherwise.
+    headers, timeout, largest, verify
+        As for :class:`~topwater.remote.http.HttpSource`.
+
+    Examples
+    --------
+    >>> source = SparqlSource(
+    ...     "https://data.example/sparql", "?user ex:followers ?followers",
+    ...     prefixes={"ex": "http://example.org/"}, namespace="http://example.org/user/",
+    ... )
+    >>> print(source.query(["7", "8", "> } UNION {"]))
+    PREFIX ex: <http://example.org/>
+    SELECT DISTINCT ?user ?followers WHERE {
+    VALUES ?user { <http://example.org/user/7> <http://example.org/user/8> }
+    ?user ex:followers ?followers
+    }
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        pattern: str,
+        *,
+        key: str = "user",
+        value: str = "followers",
+        per_request: int | None = None,
+        one_by_one: bool = False,
+        method: Literal["POST", "GET"] = "POST",
+        prefixes: Mapping[str, str] | None = None,
+        key_as: Literal["iri", "literal"] = "iri",
+        namespace: str = "",
+        datatype: str | None = None,
+        lang: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = 10.0,
+        largest: int = LARGEST,
+        verify: bool | str = True,
+    ) -> None:
+        self._service = Service.of(endpoint, headers, "endpoint")
+        self.key, self.value = require_name(key, "key"), require_name(value, "value")
+        self.pattern = checked_pattern(pattern, self.key, self.value)
+        self.prefixes = checked_prefixes(prefixes)
+        self.one_by_one = one_by_one
+        self.most = most_of(per_request, 1, 1) if one_by_one else most_of(per_request, 100, MOST)
+        self._method = _one_of(method, ("POST", "GET"), "method")
+        self._key_as = _one_of(key_as, ("iri", "literal"), "key_as")
+        self._namespace = checked_namespace(namespace, self._key_as)
+        require_lang(lang)
+        self._lang = lang
+        self._datatype = checked_datatype(datatype, self.prefixes, lang)
+        self._timeout = positive(timeout, "timeout")
+        self._requester = Requester(largest=int(positive(largest, "largest")), verify=verify)
+
+    def __repr__(self) -> str:
+        return repr(self._service).replace("Service", "SparqlSource", 1)
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds, by one query."""
+        began = time.monotonic()
+        if len(keys) > self.most:
+            raise ValueError(f"{len(keys)} keys in one request, which takes {self.most} at most")
+        given = keys.tolist()
+        texts = [key_text(key) for key in given]
+        asked = self._terms(given)
+        if not asked:
+            return Matches().fetched(texts, time.monotonic() - began)
+        try:
+            ask = self._ask(self._query(asked))
+        except KeyError:  # an environment variable is not set
+            return failed(texts, set(asked), "client", time.monotonic() - began)
+        reply = self._requester.request(ask, deadline, self._timeout)
+        found = self._read(reply, asked)
+        seconds = time.monotonic() - began
+        if isinstance(found, Matches):
+            return found.fetched(texts, seconds)
+        return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
+
+    def query(self, keys: list[Any]) -> str:
+        """The query for these keys, as it is sent."""
+        return self._query(self._terms(keys))
+
+    def check(self) -> None:
+        """Raise ``SourceError`` unless the endpoint answers the simplest query."""
+        self._service.require_variables()
+        reply = self._requester.request(self._ask("ASK { }"), None, self._timeout)
+        require_reached(reply, self._service.shown)
+        try:
+            answered = reply.problem is None and "boolean" in json.loads(reply.body)
+        except (ValueError, TypeError):
+            answered = False
+        if not answered:
+            raise SourceError(
+                f"{self._service.shown} answers no SPARQL query (status {reply.status})",
+                field="endpoint",
+                fix="give the address to which queries are sent, as https://data.example/sparql",
+            )
+
+    def close(self) -> None:
+        """Close the connections. A later fetch opens new ones."""
+        self._requester.close()
+
+    def _terms(self, keys: list[Any]) -> dict[str, str]:
+        """The keys that can be asked for, by their texts, as terms."""
+        found = {}
+        for key in keys:
+            text = key_text(key)
+            term = self._term(key, text) if len(text) <= LONGEST else None
+            if term is not None:
+                found[text] = term
+        return found
+
+    def _term(self, key: Any, text: str) -> str | None:
+        if self._key_as == "iri":
+            return iri(self._namespace + text) if text else None
+        if self._datatype is None and self._lang is None and isinstance(key, int):
+            return literal(text, f"<{XSD}integer>")
+        return literal(text, self._datatype, self._lang)
+
+    def _query(self, terms: Mapping[str, str]) -> str:
+        head = [f"PREFIX {name}: <{start}>" for name, start in self.prefixes.items()]
+        if self.one_by_one:
+            term = next(iter(terms.values()), "")
+            pattern = substituted(self.pattern, self.key, term)
+            lines = [f"SELECT DISTINCT ?{self.value} WHERE {{", pattern]
+        else:
+            block = f"VALUES ?{self.key} {{ {' '.join(terms.values())} }}"
+            lines = [f"SELECT DISTINCT ?{self.key} ?{self.value} WHERE {{", block, self.pattern]
+        return "\n".join([*head, *lines, "}"])
+
+    def _ask(self, query: str) -> Ask:
+        headers = {"Accept": _RESULTS} | self._service.sent_headers()
+        url = filled(self._service.url, encoded=True)
+        if self._method == "GET":
+            return Ask("GET", f"{url}{'&' if '?' in url else '?'}query={quote(query)}", headers)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"} | headers
+        return Ask("POST", url, headers, urlencode({"query": query}).encode())
+
+    def _read(self, reply: Reply, asked: Mapping[str, str]) -> Matches | Reply:
+        """What the endpoint said of the keys; or its reply, if that says nothing."""
+        if reply.problem is not None:
+            return reply
+        try:
+            return self._matches(json.loads(reply.body)["results"]["bindings"], asked)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return Reply("garbled")
+
+    def _matches(self, rows: list[dict[str, Any]], asked: Mapping[str, str]) -> Matches:
+        """Rows in which a key or a value is of another kind than asked for match nothing."""
+        found = Matches()
+        if not isinstance(rows, list):
+            raise TypeError("no rows")
+        for row in rows:
+            text = next(iter(asked)) if self.one_by_one else self._key_in(row)
+            value = row.get(self.value)
+            if text in asked:
+                found.add(text, math.nan if value is None else _value(value))
+        return found
+
+    def _key_in(self, row: Mapping[str, Any]) -> str:
+        term = row[self.key]
+        if (term["type"] == "uri") != (self._key_as == "iri"):
+            return ""
+        text = str(term["value"])
+        return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
+
+
+def _value(term: Mapping[str, Any]) -> str:
+    """The text of a literal; what is no literal is no number either."""
+    return str(term["value"]) if term["type"] in ("literal", "typed-literal") else "no literal"
+
+
+def _one_of(value: str, choices: tuple[str, ...], field: str) -> str:
+    if value not in choices:
+        raise QueryError(f"{value!r} is unknown", field=field, fix=f"use: {', '.join(choices)}")
+    return value
