@@ -5,11 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from topwater.model import Fetched, KeyArray, Millis, Problem
 from topwater.protocols import Seeks, Source
+
+AtStart: TypeAlias = Literal["warn", "stop", "ignore"]
+"""Say it and go on, raise, or do not even look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,12 @@ class Around:
         most = getattr(self.source, "most", None)
         return None if most is None else int(most)
 
+    @property
+    def at_start(self) -> AtStart:
+        """What to do if the source can't be reached when a query begins."""
+        found: AtStart = getattr(self.source, "at_start", "warn")
+        return found
+
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds."""
         return self.source.fetch(keys, deadline)
@@ -58,12 +68,6 @@ class Around:
         check = getattr(self.source, "check", None)
         if check is not None:
             check()
-
-    def start(self) -> None:
-        """Pass on that a query begins."""
-        start = getattr(self.source, "start", None)
-        if start is not None:
-            start()
 
     def close(self) -> None:
         """Give back connections and threads. A later fetch connects again."""

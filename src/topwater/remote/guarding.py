@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from topwater.errors import SourceError
 from topwater.model import Fetched, FloatArray, KeyArray, Problem
 from topwater.protocols import Source
 from topwater.remote.around import Around, failed
@@ -73,6 +74,24 @@ class Guarded(Around):
         (got,) = self._crew.run([lambda: asked(self.source, keys, given)], deadline)
         return failed(keys, "late", time.perf_counter() - begun) if got is None else got
 
+    def start(self) -> None:
+        """Look whether the source can be reached, as a query begins.
+
+        Raises
+        ------
+        SourceError
+            If it can't, and its ``at_start`` is ``"stop"``; by default that is only logged.
+        """
+        if self.at_start == "ignore":
+            return
+        try:
+            self.check()
+        except Exception as error:
+            told = error if isinstance(error, SourceError) else _unknown(error)
+            if self.at_start == "stop":
+                raise told from None
+            _log.warning("%s", told)
+
     def close(self) -> None:
         """Close the source, and let the thread go."""
         self._crew.close()
@@ -82,8 +101,8 @@ class Guarded(Around):
 _guards: weakref.WeakValueDictionary[int, Guarded] = weakref.WeakValueDictionary()
 
 
-def guarded(source: Source) -> Source:
-    """The source itself if it keeps deadlines whatever happens, or else the guard round it.
+def guarded(source: Source) -> Guarded:
+    """The source itself if it is guarded already, or else the guard round it.
 
     Those who share a source share its guard, and so its thread.
     """
@@ -106,6 +125,14 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
     except (Exception, SystemExit) as error:  # whatever it is, the window must be answered
         _tell(source, error)
         return failed(keys, "broken", time.perf_counter() - begun)
+
+
+def _unknown(error: Exception) -> SourceError:
+    return SourceError(
+        f"the check of the source raised {type(error).__name__}",
+        field="source",
+        fix="call its check() to see why",
+    )
 
 
 def _tell(source: Source, error: BaseException) -> None:

@@ -1,0 +1,144 @@
+"""Sources by what they speak. Each kind is imported when one of it is built."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from topwater.errors import QueryError
+from topwater.model import Key
+from topwater.protocols import Source
+from topwater.remote.memory import MemorySource
+from topwater.remote.stack import SETTINGS, Stack, stack
+
+
+def http(url: str, **settings: Any) -> Stack:
+    """An HTTP service that answers in JSON.
+
+    Parameters
+    ----------
+    url
+        With ``{key}`` or ``{keys}`` where keys go.
+    **settings
+        Those of :class:`topwater.remote.http.HttpSource` (``value``, ``key``, ``per_request``,
+        ``headers``, …) and of :func:`topwater.remote.stack` (``rate``, ``at_once``, ``retries``,
+        ``breaker``, ``at_start``, ``record``, ``name``).
+    """
+    from topwater.remote.http import HttpSource
+
+    return _built(HttpSource, url, settings)
+
+
+def sparql(endpoint: str, **settings: Any) -> Stack:
+    """A SPARQL endpoint.
+
+    Parameters
+    ----------
+    endpoint
+        Its address.
+    **settings
+        Those of :class:`topwater.remote.sparql.SparqlSource` and of
+        :func:`topwater.remote.stack`.
+    """
+    from topwater.remote.sparql import SparqlSource
+
+    return _built(SparqlSource, endpoint, settings)
+
+
+def sql(url: str, **settings: Any) -> Stack:
+    """A database that SQLAlchemy can speak with.
+
+    Parameters
+    ----------
+    url
+        As SQLAlchemy writes it: ``sqlite:///users.db``, ``postgresql+psycopg://…``.
+    **settings
+        Those of :class:`topwater.remote.sql.SqlSource` and of :func:`topwater.remote.stack`.
+    """
+    from topwater.remote.sql import SqlSource
+
+    return _built(SqlSource, url, settings)
+
+
+def memory(values: Mapping[Key, float]) -> MemorySource:
+    """Values that lie in memory."""
+    return MemorySource(values)
+
+
+_SCHEMES: dict[str, Callable[..., Stack]] = {
+    "http": http,
+    "https": http,
+    "sparql": sparql,
+    "sqlite": sql,
+    "postgresql": sql,
+    "mysql": sql,
+    "mariadb": sql,
+    "oracle": sql,
+    "mssql": sql,
+}
+
+
+def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
+    """A source by its address.
+
+    Parameters
+    ----------
+    where
+        An address whose scheme says what it is: ``http``, ``https``, ``sparql+http``,
+        ``sparql+https``, or that of a database, such as ``sqlite`` or ``postgresql+psycopg``. Or
+        a mapping of settings, with the address as ``"url"``: as it stands in a JSON or TOML file.
+    **settings
+        Those of the kind: see :func:`http`, :func:`sparql` and :func:`sql`.
+
+    Examples
+    --------
+    >>> source("gopher://old.example/{key}")
+    Traceback (most recent call last):
+    ...
+    topwater.errors.QueryError: url: the scheme 'gopher' is unknown
+      fix: use one of: http, https, sparql, sqlite, postgresql, mysql, mariadb, oracle, mssql
+    """
+    if isinstance(where, Mapping):
+        rest = {name: value for name, value in where.items() if name != "url"}
+        return source(str(where.get("url", "")), **{**rest, **settings})
+    scheme, colon, _ = where.partition(":")
+    kind = scheme.partition("+")[0].lower() if colon else ""
+    if kind not in _SCHEMES:
+        raise QueryError(
+            f"the scheme {kind!r} is unknown" if kind else "has no scheme",
+            field="url",
+            fix=f"use one of: {', '.join(_SCHEMES)}",
+        )
+    return _SCHEMES[kind](where[len("sparql+") :] if kind == "sparql" else where, **settings)
+
+
+def _built(make: Callable[..., Source], where: str, settings: Mapping[str, Any]) -> Stack:
+    """The source of one kind, in its stack; settings are told apart by their names."""
+    named = {
+        name: each.default is each.empty
+        for name, each in inspect.signature(make).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    }
+    if unknown := sorted(set(settings) - {*named, *SETTINGS}):
+        raise QueryError(
+            "no such setting", field=unknown[0], fix=f"use: {', '.join([*named, *SETTINGS])}"
+        )
+    if missing := [name for name, needed in named.items() if needed and name not in settings]:
+        raise QueryError("is missing", field=missing[0], fix=f"pass {missing[0]}=…")
+    own = {name: value for name, value in settings.items() if name in named}
+    rest = {name: value for name, value in settings.items() if name in SETTINGS}
+    raw = make(where, **own)
+    return stack(raw, per_request=getattr(raw, "most", 100), **{"name": _place(where), **rest})
+
+
+def _place(where: str) -> str:
+    """What names a service: its host, and a database's path; never a user or a password."""
+    parts = urlsplit(where)
+    try:
+        port = parts.port or ""
+    except ValueError:
+        port = ""
+    path = "" if parts.scheme in ("http", "https") else parts.path
+    return f"{parts.scheme}://{parts.hostname or ''}:{port}{path}"
