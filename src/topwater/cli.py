@@ -28,6 +28,9 @@ app = typer.Typer(
 app.add_typer(bench, name="bench")
 app.add_typer(experiment, name="experiment")
 
+examples = typer.Typer(help="Services on this machine to try sources against.")
+app.add_typer(examples, name="serve-example", no_args_is_help=True)
+
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
@@ -96,6 +99,46 @@ def state(
         found = read_state(spark, checkpoint)
         shown = [json.dumps(each.to_dict()) for each in found] if as_json else lines(found)
         typer.echo("\n".join(shown))
+
+
+@examples.callback()
+def _examples() -> None:
+    """Services on this machine to try sources against."""
+
+
+@examples.command()
+def followers(
+    port: Annotated[int, typer.Option(help="On 127.0.0.1; 0 for any that is free.")] = 8765,
+    users: Annotated[int, typer.Option(help="How many users: their keys start at 1000.")] = 400,
+    seed: Annotated[int, typer.Option(help="Another seed, other users.")] = 0,
+    latency: Annotated[float, typer.Option(help="Seconds before each answer.")] = 0.0,
+    rate: Annotated[float, typer.Option(help="Requests a second; 0 for no limit.")] = 0.0,
+    burst: Annotated[int, typer.Option(help="Requests at once; 0 for a tenth of the rate.")] = 0,
+    faults: Annotated[float, typer.Option(help="The share of requests that go wrong.")] = 0.0,
+    fault: Annotated[str, typer.Option(help="How all requests go wrong, as hangs or 503.")] = "",
+    speed: Annotated[float, typer.Option(help="How fast counts change; 0: not at all.")] = 1.0,
+    debug: Debug = False,
+) -> None:
+    """How many followers users have: an HTTP API and a SPARQL endpoint, until Ctrl-C.
+
+    GET /followers?ids=1000,1001 knows up to 100 users a request, /users/1000 one, and /sparql
+    answers SPARQL 1.1. GET /stats tells how many requests were answered and refused.
+    """
+    with _told(debug):
+        from topwater.serving import ServiceSettings, serve
+
+        settings = ServiceSettings(
+            port=port,
+            users=users,
+            seed=seed,
+            latency=latency,
+            rate=rate or None,
+            burst=burst or None,
+            faults=faults,
+            fault=fault or None,
+            speed=speed,
+        )
+        serve(settings, typer.echo)
 
 
 @contextlib.contextmanager
