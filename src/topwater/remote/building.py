@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from topwater.errors import QueryError
-from topwater.model import Key
 from topwater.protocols import Source
 from topwater.remote.memory import MemorySource
 from topwater.remote.stack import SETTINGS, Stack, stack
@@ -62,7 +61,7 @@ def sql(url: str, **settings: Any) -> Stack:
     return _built(SqlSource, url, settings)
 
 
-def memory(values: Mapping[Key, float]) -> MemorySource:
+def memory(values: Mapping[Any, float]) -> MemorySource:
     """Values that lie in memory."""
     return MemorySource(values)
 

@@ -152,9 +152,7 @@ def _work(yard: _Yard, size: int) -> None:
     with yard.change:
         while yard.threads - yard.lost <= size:
             if yard.queue:
-                work, at = yard.queue.popleft()
-                if not work.over:
-                    _call(yard, work, at)
+                _next(yard)
             elif yard.closed:
                 break
             else:
@@ -162,8 +160,14 @@ def _work(yard: _Yard, size: int) -> None:
         yard.threads -= 1
 
 
-def _call(yard: _Yard, work: _Work[Any], at: int) -> None:
-    """Run one call without the lock; what comes too late is dropped."""
+def _next(yard: _Yard) -> None:
+    """Run one call without the lock; what comes too late is dropped.
+
+    A thread that waits must not hold the last call: that would keep the crew alive.
+    """
+    work, at = yard.queue.popleft()
+    if work.over:
+        return
     work.running += 1
     yard.change.release()
     result = None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from topwater.model import Fetched, Key, KeyArray
+from topwater.model import Fetched, KeyArray
 from topwater.remote.around import failed
 
 
@@ -27,7 +28,7 @@ class MemorySource:
 
     punctual = True
 
-    def __init__(self, values: Mapping[Key, float]) -> None:
+    def __init__(self, values: Mapping[Any, float]) -> None:
         self.values = values
 
     def __repr__(self) -> str:

@@ -75,7 +75,7 @@ def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:
 def recorded(path: str | Path) -> Steps:
     """What a recording knows of the remote side, for :class:`topwater.remote.Replay`.
 
-    Reads see what was fetched before the time asked for. Keys that failed tell nothing.
+    A read sees what was said last, at its own time or before. Keys that failed tell nothing.
 
     Raises
     ------
@@ -91,7 +91,8 @@ def recorded(path: str | Path) -> Steps:
             why = line.get("why", [""] * len(line["keys"]))
             told = zip(line["keys"], line["values"], why, strict=True)
             fine = [(key, value) for key, value, reason in told if not reason]
-            times += [int(line["at"])] * len(fine)
+            # A read sees what lies strictly before its time; here it shall see what was said then.
+            times += [int(line["at"]) - 1] * len(fine)
         except (ValueError, KeyError, TypeError):
             raise QueryError(
                 f"line {number} of {path} is no fetch", field="path", fix="use a file of Recording"
