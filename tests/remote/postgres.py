@@ -157,11 +157,19 @@ class Postgres:
                 [newest / "initdb", "--version"], check=True, capture_output=True, **self._as
             )
         except (OSError, subprocess.CalledProcessError):
-            copied = self.folder / newest.parent.name
-            shutil.copytree(newest.parent, copied, symlinks=True)
-            _readable(copied)
-            return copied / "bin"
+            return self._copied(newest.parent) / "bin"
         return newest
+
+    def _copied(self, programs: Path) -> Path:
+        """A copy with the libraries where the programs look for them: beside their package."""
+        package = programs.parent
+        for folder in (programs, package.with_name(f"{package.name}.libs")):
+            target = self.folder / folder.relative_to(package.parent)
+            if folder.exists():
+                shutil.copytree(folder, target, symlinks=True)
+        _readable(self.folder / package.name)
+        _readable(self.folder / f"{package.name}.libs")
+        return self.folder / package.name / programs.name
 
 
 def _readable(folder: Path) -> None:
