@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import reduce
 from operator import index
 from typing import Any
@@ -27,6 +27,7 @@ from topwater.portions import Portion, portion
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
+from topwater.remote.guarding import guarded
 from topwater.replica import Ranking, Refresher
 from topwater.scoring import RunningRanges
 from topwater.sharding import Shard
@@ -39,15 +40,6 @@ __all__ = ["TopKMonitor", "TopKQuery"]
 _WHOLE = Shard()
 _END_OF_TIME: Millis = 2**60
 """After every window that can hold an event, and far from where integers overflow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """What is useless from now on: items in ``(opens, closes]`` that score below ``floor``."""
-
-    opens: Millis
-    closes: Millis
-    floor: float
 
 
 class TopKMonitor:
@@ -222,20 +214,6 @@ class TopKMonitor:
         self._current = window
         self._contents.skip(window - 1)
 
-    def cut(self) -> Cut | None:
-        """What need not be sent any more, as far as it is known; scores as in ``rank_scores``."""
-        contents, newest = self._contents, self._clock.newest
-        if not isinstance(contents, ItemContents) or contents.floors is None or newest is None:
-            return None
-        windows = self.query.window
-        pane = int(windows.pane_of(np.array([newest]))[0])
-        floor = float(contents.floors(np.array([pane]))[0])
-        if not np.isfinite(floor):
-            return None
-        # Only of this pane: an older one may be in an open window without it.
-        opens = windows.start + pane * windows.pane
-        return Cut(opens, opens + windows.pane, floor)
-
     @property
     def idle(self) -> bool:
         """Whether no window that is still to be answered holds anything."""
@@ -363,6 +341,7 @@ class TopKMonitor:
             candidates=found.kept,
             counts=counts,
             freshness=None if self._refresher is None else _freshness(found.ranking),
+            problems=() if found.ranking is None else found.ranking.problems,
         )
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
@@ -431,7 +410,9 @@ def _refresher(query: TopKQuery, source: Source | None, shard: Shard) -> Refresh
         )
     if query.refresh is None or source is None:
         return None
-    return Refresher(query.refresh, query.score, query.window, query.k, source, shard=shard)
+    # Whatever a user's source does, the answer must be out by the deadline.
+    safe = guarded(source)
+    return Refresher(query.refresh, query.score, query.window, query.k, safe, shard=shard)
 
 
 def _contents(query: TopKQuery, first: int, refresher: Refresher | None) -> Contents:

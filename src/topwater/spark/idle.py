@@ -20,7 +20,7 @@ from topwater.portions import Portion
 from topwater.spark.reducing import PORTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -48,12 +48,12 @@ def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) 
     return times.mapInArrow(partial(_beating, windows, shards), PORTIONS)
 
 
-def heeded(rows: list[Row]) -> list[Portion]:
+def heeded(rows: list[Row], read: Callable[[bytes], Portion] = Portion.unpack) -> list[Portion]:
     """The portions of a micro-batch; heartbeats only if nothing else tells the time."""
-    told = [Portion.unpack(bytes(row.portion)) for row in rows if row.task != BEAT]
+    told = [read(bytes(row.portion)) for row in rows if row.task != BEAT]
     if any(len(part.moments) for part in told):
         return told
-    return told + [Portion.unpack(bytes(row.portion)) for row in rows if row.task == BEAT]
+    return told + [read(bytes(row.portion)) for row in rows if row.task == BEAT]
 
 
 def _beating(

@@ -8,6 +8,8 @@ very one whose events end them.
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
@@ -16,12 +18,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from topwater.errors import StateError
 from topwater.groups import GroupedMonitor, monitor_of
 from topwater.monitor import TopKMonitor
+from topwater.portions import Portion
 from topwater.query import TopKQuery
 from topwater.sharding import Shard
 from topwater.spark.answers import packed, packed_late
-from topwater.spark.feedback import write_board
 from topwater.spark.idle import heeded
 from topwater.spark.parcels import Parcel, opened
+from topwater.spark.sieve import MARK, plain, read_portion
 from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
@@ -51,8 +54,6 @@ class MonitorProcessor(StatefulProcessor):
         Whether to give out what came too late.
     bounded
         Whether there is only one batch, after which every window is to be answered.
-    board
-        The folder in which to tell the next micro-batch what is useless, or nothing.
     """
 
     def __init__(
@@ -63,14 +64,12 @@ class MonitorProcessor(StatefulProcessor):
         source: Parcel | None = None,
         late: bool = False,
         bounded: bool = False,
-        board: str | None = None,
     ) -> None:
         self._query = query
         self._shards = shards
         self._source = source
         self._late = late
         self._bounded = bounded
-        self._board = board
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -88,19 +87,24 @@ class MonitorProcessor(StatefulProcessor):
         ordered = sorted(rows, key=lambda row: (row.task, row.part))
         shard = ordered[0].shard
         monitor = self._monitor(shard)
-        monitor.admit(*heeded(ordered))
+        monitor.admit(*heeded(ordered, partial(self._read, monitor.query, shard)))
         watermark = monitor.watermark
         if self._bounded:
             answers = monitor.flush()
         else:
             answers = [] if watermark is None else monitor.close_until(watermark)
         self._state.update((monitor.snapshot(), shard, self._shards))
-        if self._board is not None and isinstance(monitor, TopKMonitor) and (cut := monitor.cut()):
-            write_board(self._board, shard, cut)
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
         return (Row(**row) for row in found)
+
+    def _read(self, query: TopKQuery, shard: int, packed: bytes) -> Portion:
+        if not packed.startswith(MARK):
+            return Portion.unpack(packed)
+        # What Java sends is for all shards: it does not know which key is whose.
+        parts = read_portion(packed, plain(query)).split(self._shards)
+        return next(islice(parts, shard, None))
 
     def _monitor(self, shard: int) -> TopKMonitor | GroupedMonitor:
         stored = self._state.get()

@@ -22,6 +22,7 @@ from topwater.portions import portions
 from topwater.query import TopKQuery
 from topwater.scoring import Formula
 from topwater.spark.formulas import quoted, rank_score
+from topwater.spark.sieve import sieved
 from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ _SCORE = "the score"
 
 
 def reduced(events: DataFrame, query: TopKQuery, shards: int) -> DataFrame:
-    """The portions of a stream of events."""
+    """The portions of a stream of events, made in Java where that is possible."""
+    in_java = sieved(events, query, PORTIONS, shards)
+    if in_java is not None:
+        return in_java
     columns, inside = crossing(query, events.schema)
     return events.select(*columns).mapInArrow(_reducer(inside.to_json(), shards), PORTIONS)
 

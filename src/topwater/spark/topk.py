@@ -22,7 +22,6 @@ from topwater.monitor import TopKMonitor
 from topwater.reading import keys_of, read
 from topwater.sharding import Shard
 from topwater.spark.answers import COUNTS, merged, packed_schema, unpacked
-from topwater.spark.feedback import board_folder, without_useless
 from topwater.spark.files import Files, active_session, used
 from topwater.spark.files import stream as files_stream
 from topwater.spark.idle import beats
@@ -54,7 +53,6 @@ def topk(
     shards: int = 1,
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
-    feedback: bool | str = False,
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
@@ -84,11 +82,6 @@ def topk(
         For live streams: how long after an event happened it may still come. When a micro-batch
         brings no event, time moves on to now less this duration, so that a stream that falls
         silent still has its windows answered. By default only events move the time.
-    feedback
-        Let each micro-batch leave out, in Java, what the ones before have made useless. For
-        single events at high rates, where a pane spans several micro-batches; see
-        :mod:`topwater.spark.feedback`. On a cluster, a folder that all executors see. Tables and
-        ``Files`` have no use for it.
 
     Returns
     -------
@@ -112,18 +105,12 @@ def topk(
     columns = _columns(events, query)
     _check(columns, query, source, shards)
     bounded = not isinstance(events, Files) and not events.isStreaming
-    board = None
-    # A table has no next micro-batch, and files are reduced before anything crosses.
-    if feedback and not isinstance(events, Files) and events.isStreaming:
-        board = board_folder(feedback, spark.sparkContext.master)
-        events = without_useless(events, query, board)
     processor = MonitorProcessor(
         query.to_json(),
         shards=shards,
         source=parcel(source, spark),
         late=late_rows,
         bounded=bounded,
-        board=board,
     )
     schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
     if isinstance(events, Files):

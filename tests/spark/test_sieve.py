@@ -1,0 +1,168 @@
+"""Portions made in Java are the portions that Python makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from topwater import Formula, TopKQuery, sliding
+from topwater.clock import Moments
+from topwater.model import Counts
+from topwater.portions import Portion, portion
+from topwater.spark import sieve
+from topwater.spark.reducing import PORTIONS
+from topwater.spark.sieve import MARK, plain, read_portion, sieved
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+START = 1_000
+QUERY = TopKQuery(key="id", time="at", score="x", k=5, window=sliding("1 s", "100 ms", start=START))
+ODD_SCORES = [None, float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e300, -5e-324]
+ODD_TIMES = [None, START, START - 1, START + 1, -5, 2**53 - 1, 2**53, -(2**53), 2**63 - 1]
+
+
+def draw(rng: np.random.Generator, rows: int, *, text: bool) -> pa.Table:
+    """Rows with everything that may be wrong with them, in any order, and with many ties."""
+    times = rng.integers(START - 50, START + 2_000, rows).tolist()
+    scores = np.round(rng.normal(0, 3, rows), int(rng.integers(0, 4))).tolist()
+    keys: list[Any] = rng.integers(-5, 50, rows).tolist()
+    for odd, column in ((ODD_TIMES, times), (ODD_SCORES, scores), ([None], keys)):
+        for at in rng.integers(0, rows, rows // 8):
+            column[at] = odd[rng.integers(len(odd))]
+    if text:
+        keys = [None if key is None else ("", "ä\U0001f600", "\0")[key % 3] * key for key in keys]
+    kind = pa.string() if text else pa.int64()
+    return pa.table(
+        {
+            "at": pa.array(times, pa.int64()),
+            "x": pa.array(scores, pa.float64()),
+            "id": pa.array(keys, kind),
+        }
+    )
+
+
+def in_java(events: DataFrame, query: TopKQuery) -> list[Portion]:
+    found = sieved(events, query, PORTIONS, 1)
+    assert found is not None
+    rows = sorted(found.collect(), key=lambda row: (row.task, row.part))
+    return [read_portion(bytes(row.portion), plain(query)) for row in rows]
+
+
+def same(ours: Portion, right: Portion) -> None:
+    assert ours.table.cast(right.table.schema).equals(right.table)
+    for name in ("panes", "events", "newest"):
+        found, wanted = getattr(ours.moments, name), getattr(right.moments, name)
+        assert found.tolist() == wanted.tolist(), name
+    assert ours.counts == right.counts
+    assert (ours.counted, ours.group) == (right.counted, right.group)
+
+
+def one_file(spark: SparkSession, folder: Path, table: pa.Table) -> DataFrame:
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, folder / "events.parquet")
+    return spark.read.parquet(str(folder)).coalesce(1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("text", [False, True], ids=["numbers", "text"])
+def test_a_portion_is_the_same(spark: SparkSession, tmp_path: Path, seed: int, text: bool) -> None:
+    rng = np.random.default_rng([seed, text])
+    table = draw(rng, int(rng.integers(1, 3_000)), text=text)
+    query = replace(QUERY, k=int(rng.choice([1, 5, 40, 10_000])))
+    if seed % 2:
+        query = replace(query, score=Formula("x * 2 + abs(x)", order="smallest"))
+    (ours,) = in_java(one_file(spark, tmp_path, table), query)
+    same(ours, portion(query, table))
+
+
+def test_times_may_be_timestamps_and_keys_small_numbers(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(9)
+    micros = rng.integers(-3_000_000, 9_000_000, 500)
+    table = pa.table(
+        {
+            "at": pa.array(micros, pa.timestamp("us", "UTC")),
+            "x": pa.array(rng.integers(0, 9, 500), pa.int32()),
+            "id": pa.array(rng.integers(-9, 9, 500), pa.int8()),
+        }
+    )
+    query = replace(QUERY, window=sliding("2 s", "500 ms", start=-2_500))
+    (ours,) = in_java(one_file(spark, tmp_path, table), query)
+    same(ours, portion(query, table))
+
+
+def test_all_rows_may_tie(spark: SparkSession, tmp_path: Path) -> None:
+    rows = 5_000
+    table = pa.table(
+        {"at": np.full(rows, START + 7), "x": np.ones(rows), "id": np.arange(rows)[::-1].copy()}
+    )
+    (ours,) = in_java(one_file(spark, tmp_path, table), QUERY)
+    assert ours.table.column("key").to_pylist() == [0, 1, 2, 3, 4]
+    assert ours.moments.events.tolist() == [rows]
+
+
+def test_tasks_are_told_apart_and_together_make_the_whole(spark: SparkSession) -> None:
+    rng = np.random.default_rng(4)
+    table = draw(rng, 2_000, text=True)
+    events = spark.createDataFrame(table).repartition(3)
+    parts = in_java(events, QUERY)
+    assert len(parts) == 3
+    whole = portion(QUERY, table)
+    assert sum((part.counts for part in parts), Counts()) == whole.counts
+    moments = Moments.union([part.moments for part in parts])
+    assert moments.events.tolist() == whole.moments.events.tolist()
+    names = {"key": "id", "time": "at", "score": "x"}
+    kept = pa.concat_tables([part.table for part in parts])
+    again = portion(QUERY, kept.rename_columns([names[name] for name in kept.column_names]))
+    assert again.table.equals(whole.table)
+
+
+def test_too_much_for_one_portion_makes_several(spark: SparkSession) -> None:
+    """A key of a megabyte each, all of which tie: 64 MB is the most that is held."""
+    table = pa.table(
+        {
+            "at": np.full(70, START + 7),
+            "x": np.ones(70),
+            "id": [f"{number:03}" + "x" * 1_000_000 for number in range(70)],
+        }
+    )
+    found = sieved(spark.createDataFrame(table).coalesce(1), QUERY, PORTIONS, 2)
+    assert found is not None
+    rows = found.select("shard", "part", "portion").collect()
+    assert sorted((row.shard, row.part) for row in rows) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    parts = [read_portion(bytes(row.portion), plain(QUERY)) for row in rows if row.shard == 0]
+    assert sum(part.counts.events for part in parts) == 70
+    assert all(bytes(row.portion).startswith(MARK) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "schema"),
+    [
+        (replace(QUERY, take={"n": "count"}, score=Formula("n")), "at bigint, x double, id bigint"),
+        (replace(QUERY, group_by="g"), "at bigint, x double, id bigint, g string"),
+        (replace(QUERY, score=Formula("log(x)")), "at bigint, x double, id bigint"),
+        (QUERY, "at timestamp_ntz, x double, id bigint"),
+        (QUERY, "at date, x double, id bigint"),
+        (QUERY, "at bigint, x decimal(9, 2), id bigint"),
+    ],
+)
+def test_the_rest_is_left_to_python(spark: SparkSession, query: TopKQuery, schema: str) -> None:
+    assert sieved(spark.createDataFrame([], schema), query, PORTIONS, 1) is None
+
+
+def test_the_class_is_made_once(spark: SparkSession) -> None:
+    events = spark.createDataFrame([], "at bigint, x double, id bigint")
+    assert in_java(events, QUERY) == []
+    made = sieve._loaded(spark)
+    assert sieve._loaded(spark.newSession()) is made
