@@ -269,7 +269,6 @@ class SqlSource:
             self._url,
             connect_args=args,
             hide_parameters=True,
-            max_overflow=-1,  # there are never more connections than calls at once
             **settings,
         )
         event.listen(engine, "do_connect", connector(self._database, self.timeout, self._password))
