@@ -85,7 +85,7 @@ def test_a_late_event_of_a_forgotten_group_opens_no_window_again() -> None:
 
 
 def test_what_a_silent_group_lost_is_told_with_the_next_answer_of_any() -> None:
-    """Also with a remote part, where groups are never forgotten."""
+    """Also with a remote part, where silent groups are remembered for a while."""
     refresh = {"remote": "worth", "default": 1.0}
     query = query_of(take={"n": "count"}, score="n * worth", refresh=refresh)
     monitor = GroupedMonitor.build(query, source=Scripted({1: [(0, 2.0)]}))
@@ -93,6 +93,23 @@ def test_what_a_silent_group_lost_is_told_with_the_next_answer_of_any() -> None:
     monitor.close_until(400)
     monitor.ingest({"at": [20], "who": [1], "value": [9.0], "where": ["a"]})
     assert [(each.group, each.counts.late) for each in monitor.close_until(441)] == [("b", 1)]
+
+
+def test_the_replicas_of_silent_groups_do_not_pile_up() -> None:
+    """Each group has one event, and is never heard of again; one goes on."""
+    refresh = {"remote": "worth", "default": 1.0, "budget": 1}
+    query = query_of(take={"n": "count"}, score="n * worth", refresh=refresh)
+    monitor = GroupedMonitor.build(query, source=Scripted({1: 2.0}))
+    sizes, answers = [], 0
+    for at in range(1_000, 301_000, 1_000):
+        group = [0, at]
+        monitor.ingest({"at": [at, at], "who": [1, 1], "value": [1.0, 1.0], "where": group})
+        answers += len(monitor.close_until(at))
+        sizes.append(len(monitor.snapshot()))
+    assert max(sizes[150:]) < 1.05 * max(sizes[70:100])
+    again = GroupedMonitor.build(query, monitor.snapshot(), source=Scripted({1: 2.0}))
+    assert again.flush() == monitor.flush()
+    assert answers == 2 * 2 * 299
 
 
 def test_rows_without_a_group_move_the_time() -> None:

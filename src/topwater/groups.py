@@ -23,13 +23,17 @@ GROUP = "#group"
 
 OnMiss = Callable[[Answer], None]
 _WHOLE = Shard()
+_SILENT = 64
+"""So many silent groups are remembered at least, and as many as there are others."""
 
 
 class GroupedMonitor:
     """Answers a query for each group of the stream, as :class:`TopKMonitor` does for one.
 
     A group is answered for every window in which it has items, and for no other. All groups see
-    the same time, so one that falls silent is answered no later than the rest.
+    the same time, so one that falls silent is answered no later than the rest. Of silent groups
+    the replicas are kept, the latest 64 or as many as there are other groups; what is older is
+    forgotten.
 
     Examples
     --------
@@ -177,14 +181,22 @@ class GroupedMonitor:
             answers += [_of_group(answer, group) for answer in closed]
             if monitor.idle:
                 self._counts += replace(monitor.take_counts(), skipped_windows=0)
-                # A replica is worth keeping.
-                if self.query.refresh is None:
-                    del self._monitors[group]
+        self._forget()
         answers.sort(key=lambda answer: answer.window.closes)
         if answers:
             answers[0] = replace(answers[0], counts=answers[0].counts + self._counts)
             self._counts = Counts()
         return answers
+
+    def _forget(self) -> None:
+        """Groups without an open window: their replicas are worth keeping, but not all for ever."""
+        silent = [group for group, monitor in self._monitors.items() if monitor.idle]
+        kept = 0
+        if self.query.refresh is not None:
+            kept = max(_SILENT, len(self._monitors) - len(silent))
+        silent.sort(key=lambda group: (self._monitors[group].watermark or 0, group))
+        for group in silent[: max(0, len(silent) - kept)]:
+            del self._monitors[group]
 
 
 def _of_group(answer: Answer, group: Key) -> Answer:
