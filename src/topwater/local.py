@@ -10,6 +10,7 @@ from topwater.monitor import TopKMonitor
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.reading import Batch
+from topwater.remote.guarding import guarded
 
 
 def run(
@@ -28,9 +29,15 @@ def run(
     batches
         Arrow tables or record batches, or mappings of arrays, in order of arrival.
     source
-        Where remote values are fetched, if the query has a remote part.
+        Where remote values are fetched, if the query has a remote part. If it can't be reached,
+        that is said before the first batch is read.
     monitor
         Goes on with this monitor instead of a new one.
+
+    Raises
+    ------
+    SourceError
+        If the source can't be reached, and was told to stop then.
 
     Examples
     --------
@@ -43,6 +50,8 @@ def run(
     20 ['c']
     """
     monitor = monitor_of(query, source=source) if monitor is None else monitor
+    if source is not None:
+        guarded(source).start()
     for batch in batches:
         monitor.ingest(batch)
         if (watermark := monitor.watermark) is not None:

@@ -180,6 +180,9 @@ class Answer:
         For a query with a remote part: what was refreshed, and how right the answer may be.
     group
         For a query with a ranking per group: which group.
+    problems
+        For a query with a remote part: what went wrong with the keys that failed, as pairs of
+        one of :data:`Problem` (or ``""`` where the source can't tell) and how many keys.
     """
 
     window: Window
@@ -189,6 +192,7 @@ class Answer:
     counts: Counts = field(default_factory=Counts)
     freshness: Freshness | None = None
     group: Key | None = None
+    problems: tuple[tuple[str, int], ...] = ()
 
     @property
     def keys(self) -> list[Key]:

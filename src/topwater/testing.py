@@ -6,10 +6,11 @@ Plain Python and NumPy: usable from any test runner.
 from __future__ import annotations
 
 import pickle
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from topwater.model import (
     Key,
     KeyArray,
     Millis,
+    Problem,
 )
 from topwater.protocols import CandidateList, Floors, Source, Sweeps
 from topwater.replica import Ranking, Refresher, RefreshSettings, WindowView
@@ -32,6 +34,9 @@ from topwater.windows import Windows, counting, sliding, tumbling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+
+_TOLERANCE = 0.5
+"""Seconds: a busy machine must not make a good source fail."""
 
 KeyKind: TypeAlias = Literal["int", "str"]
 Row: TypeAlias = tuple[float, int, object]
@@ -317,6 +322,8 @@ class Scripted:
     [['a', 'b', 'c']]
     """
 
+    punctual = True
+
     def __init__(
         self,
         values: Mapping[Any, float | Sequence[tuple[Millis, float]]],
@@ -399,11 +406,59 @@ def check_source(make: Callable[[], Source], keys: KeyArray, missing: KeyArray) 
     mixed = source.fetch(np.concatenate([missing, keys]))
     assert np.array_equal(mixed.values[len(missing) :], whole.values), "F1: values moved"
     assert not np.isfinite(mixed.values[: len(missing)]).any(), "F1: a value from nowhere"
-    for deadline in (0.0, 1e-9):
-        _same_shape(source.fetch(keys, deadline), keys)
+    for deadline in (0.0, 1e-9, 0.05):
+        _on_time(source, keys, deadline)
     for copied in (pickle.loads(pickle.dumps(each)) for each in (make(), source)):  # noqa: S301
         again = copied.fetch(keys)
         assert np.array_equal(again.values, whole.values), "F3: a copy answers differently"
+
+
+def _on_time(source: Source, keys: KeyArray, deadline: float) -> None:
+    """F2, with much tolerance: what is checked is that a deadline is kept at all."""
+    begun = time.monotonic()
+    try:
+        got = source.fetch(keys, deadline)
+    except Exception as error:
+        raise AssertionError(f"F2: {type(error).__name__} with a deadline of {deadline}") from error
+    spent = time.monotonic() - begun
+    _same_shape(got, keys)
+    assert spent < deadline + _TOLERANCE, f"F2: {spent:.3f} seconds for a deadline of {deadline}"
+
+
+def check_failing_source(make: Callable[[], Source], keys: KeyArray, deadline: float = 0.5) -> None:
+    """Run a source against its contract whose remote side does not work, in whatever way.
+
+    Parameters
+    ----------
+    make
+        Builds a source whose service is down, hangs, or talks nonsense.
+    keys
+        Any keys.
+    deadline
+        How many seconds it may take.
+
+    Raises
+    ------
+    AssertionError
+        Starting with the number of the clause that is broken.
+
+    Examples
+    --------
+    >>> class Down:
+    ...     def fetch(self, keys, deadline=None):
+    ...         raise OSError("no connection")
+    >>> check_failing_source(Down, np.array([1, 2]))
+    Traceback (most recent call last):
+    ...
+    AssertionError: F2: OSError with a deadline of 0.5
+    """
+    source = make()
+    for _ in range(2):
+        _on_time(source, keys, deadline)
+        got = source.fetch(keys, deadline)
+        assert not got.ok.any(), "F2: a key was answered by a service that does not work"
+        told = set(got.problems())
+        assert told <= set(get_args(Problem)), f"F2: {told} for problems"
 
 
 def _same_shape(got: Fetched, keys: KeyArray) -> None:

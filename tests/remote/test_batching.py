@@ -103,7 +103,7 @@ def test_when_all_threads_hang_further_keys_fail_at_once() -> None:
     hanging = Hanging()
     source = Batched(hanging, 1, 2)
     try:
-        for _ in range(2):
+        while source._crew.stuck < 4:
             assert source.fetch(np.arange(5), 0.05).problems() == {"late": 5}
         got, seconds = took(lambda: source.fetch(np.arange(5), 10.0))
         assert got.problems() == {"late": 5}

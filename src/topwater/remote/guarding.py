@@ -120,7 +120,8 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
     begun = time.perf_counter()
     try:
         got = source.fetch(keys, deadline)
-        spent = time.perf_counter() - begun
+        # Where there is no deadline the cost decides nothing, and the same should stay the same.
+        spent = 0.0 if deadline is None else time.perf_counter() - begun
         return _valid(got, len(keys), spent)
     except (Exception, SystemExit) as error:  # whatever it is, the window must be answered
         _tell(source, error)

@@ -5,6 +5,7 @@ Policies rank and sources fetch; only this file knows the budget. Every policy g
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,8 @@ _SCENARIOS = 128
 _JUDGED = 512
 _WHOLE = Shard()
 _LONG_AGO: Millis = -(2**53)
+_SPARE = 0.02
+"""Seconds that are left to the end of a window's deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class _Outcome:
     failed: int
     bad: int
     seconds: float
+    problems: tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,10 @@ class Ranking:
         Whether every key of the window was read for this answer.
     missed
         Whether the estimated precision is below what was asked for.
+    seconds
+        How long the source took.
+    problems
+        What went wrong with the keys that failed, and how often.
     """
 
     rows: IntArray
@@ -89,6 +97,7 @@ class Ranking:
     exact: bool
     missed: bool
     seconds: float = 0.0
+    problems: tuple[tuple[str, int], ...] = ()
 
 
 class Refresher:
@@ -103,7 +112,8 @@ class Refresher:
     windows, k
         Of the query.
     source
-        Where values are fetched.
+        Where values are fetched. It must keep its contract; one that may not belongs into
+        :func:`topwater.remote.guarded`.
     truth
         For an evaluation: lets the policies that need it see the true values.
     shard
@@ -128,6 +138,7 @@ class Refresher:
         self.truth = truth
         self.replica = Replica(settings.limit)
         self.purse = Purse(settings.budget, shard)
+        self._after = 0.0
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
         if self._entry.needs_truth and truth is None:
@@ -154,6 +165,7 @@ class Refresher:
         self, view: WindowView, deadline: float | None = None, seconds_used: float = 0.0
     ) -> Ranking:
         """Spend what may be spent on a window, and rank it."""
+        begun = time.monotonic()
         if deadline is None and self.settings.budget.deadline is not None:
             deadline = self.settings.budget.deadline / 1_000 - seconds_used
         slots = self.replica.slots(view.keys)
@@ -163,10 +175,21 @@ class Refresher:
         proposal = self._proposal(view, slots, scores)
         self.purse.begin(view.index)
         elected = self._elect(proposal, self.purse.allowance(seconds_used))
+        if deadline is not None:
+            deadline -= time.monotonic() - begun + self._reserve(deadline)
         outcome = self._fetch(proposal, elected, deadline)
+        fetched = time.monotonic()
         ranking = self._ranked(view, slots, self._scores(view, slots), outcome)
         self._forget(slots)
+        self._after += 0.3 * (time.monotonic() - fetched - self._after)
         return ranking
+
+    def _reserve(self, deadline: float) -> float:
+        """What of the deadline is kept for ranking, so that the answer is out by then.
+
+        Some more than it took so far, as there are others on the machine.
+        """
+        return min(deadline / 2, 2 * self._after + min(_SPARE, deadline / 10))
 
     def remote_of(self, keys: KeyArray) -> FloatArray:
         """What is taken for the remote value of each key now; asking enters none of them."""
@@ -312,18 +335,11 @@ class Refresher:
         return ranked[: self.purse.worthwhile(worth)]
 
     def _ask(self, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
-        """What the source says. One that raises, or breaks its contract, loses no answer."""
-        failed = Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool))
         if not len(keys):
-            return failed
-        try:
-            if isinstance(self.source, Seeks):
-                self.source.seek(now)
-            got = self.source.fetch(keys, deadline)
-            fits = len(got.values) == len(got.ok) == len(keys)
-        except Exception:  # whatever it is, the window must be answered
-            return failed
-        return got if fits else failed
+            return Fetched(np.empty(0), np.empty(0, bool))
+        if isinstance(self.source, Seeks):
+            self.source.seek(now)
+        return self.source.fetch(keys, deadline)
 
     def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
         """Ask the source, write the replica, and let everybody learn."""
@@ -353,7 +369,7 @@ class Refresher:
         answered = int(np.count_nonzero(got.ok))
         self.purse.spend(len(rows), answered, got.seconds)
         failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
-        return _Outcome(keys, failed, bad, got.seconds)
+        return _Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()))
 
     def _learn(self, polls: Polls) -> None:
         if not len(polls.slots):
@@ -389,6 +405,7 @@ class Refresher:
             exact=bool(np.all(self.replica.fetched[slots] == view.closes)),
             missed=target is not None and precision < target,
             seconds=outcome.seconds,
+            problems=outcome.problems,
         )
 
     def _estimates(
