@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -35,11 +36,12 @@ def finished(work: Coroutine[Any, Any, T], seconds: float) -> T | None:
     >>> finished(asyncio.sleep(0, "done"), 1.0), finished(asyncio.sleep(60), 0.01)
     ('done', None)
     """
-    import asyncio
+    began = time.monotonic()
+    import asyncio  # which itself takes a while, the first time
 
     running = asyncio.run_coroutine_threadsafe(work, _home())
     try:
-        return running.result(seconds)
+        return running.result(max(0.0, seconds - (time.monotonic() - began)))
     except TimeoutError:
         running.cancel()
         return None

@@ -150,7 +150,8 @@ class HttpSource:
         self._service.require_variables()
         origin = "/".join(self._service.url.split("/", 3)[:3]) + "/"
         ask = Ask("HEAD", origin, self._service.sent_headers())
-        require_reached(self._requester.request(ask, None, self._timeout), self._service.shown)
+        reply = self._requester.request(ask, None, self._timeout)
+        require_reached(reply, self._service.shown, "url")
 
     def close(self) -> None:
         """Close the connections. A later fetch opens new ones."""

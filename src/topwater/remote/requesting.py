@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import logging
 import os
+import time
 import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -79,7 +80,7 @@ class Requester:
         if deadline is not None and deadline <= 0:
             return Reply("late")
         left = timeout if deadline is None else min(deadline, timeout)
-        found = finished(self._exchange(ask, left), left)
+        found = finished(self._exchange(ask, time.monotonic() + left), left)
         if found is not None:
             return found
         return Reply("timeout" if deadline is None or timeout < deadline else "late")
@@ -91,9 +92,11 @@ class Requester:
                 finished(self._client.aclose(), 1.0)
         self._client = None
 
-    async def _exchange(self, ask: Ask, seconds: float) -> Reply | None:
+    async def _exchange(self, ask: Ask, until: float) -> Reply | None:
         """The reply to ``ask``; None when time is over."""
         import asyncio
+
+        import httpx
 
         _ours.set(True)
         try:
@@ -101,9 +104,10 @@ class Requester:
         except Exception:  # the file of authorities is missing, or holds none
             return Reply("tls")
         try:
+            seconds = max(1e-3, until - time.monotonic())
             async with asyncio.timeout(seconds):
-                return await _followed(client, ask, self.largest)
-        except TimeoutError:
+                return await _followed(client, ask, self.largest, seconds)
+        except (TimeoutError, httpx.TimeoutException):
             return None
         except Exception as error:
             return Reply(problem_of(error))
@@ -142,13 +146,15 @@ def _not_ours(_: logging.LogRecord) -> bool:
     return not _ours.get()
 
 
-async def _followed(client: httpx.AsyncClient, ask: Ask, largest: int) -> Reply:
+async def _followed(client: httpx.AsyncClient, ask: Ask, largest: int, seconds: float) -> Reply:
     """The reply after redirects, which may lead nowhere but to the same host."""
     import httpx
 
+    # Cut off from outside, a handshake leaves its socket open; with a time-out it does not.
+    limits = httpx.Timeout(None, connect=0.9 * seconds)
     method, url, body = ask.method, httpx.URL(ask.url), ask.body
     for _ in range(_HOPS):
-        sent = client.stream(method, url, headers=dict(ask.headers), content=body)
+        sent = client.stream(method, url, headers=dict(ask.headers), content=body, timeout=limits)
         async with sent as response:
             if response.status_code not in (301, 302, 303, 307, 308):
                 return await read(response, largest)

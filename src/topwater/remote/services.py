@@ -143,7 +143,7 @@ def _shown(url: str) -> str:
         return "the address"
 
 
-def require_reached(reply: Reply, shown: str) -> None:
+def require_reached(reply: Reply, shown: str, setting: str) -> None:
     """Raise ``SourceError`` if no service answered."""
     if reply.status or reply.problem is None:
         if reply.status in (401, 403, 407):
@@ -160,7 +160,7 @@ def require_reached(reply: Reply, shown: str) -> None:
     }
     raise SourceError(
         f"no answer from {shown} ({reply.problem})",
-        field="verify" if reply.problem == "tls" else "url",
+        field="verify" if reply.problem == "tls" else setting,
         fix=fixes.get(reply.problem, "check that it is an HTTP service"),
     )
 

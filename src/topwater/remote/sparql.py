@@ -144,7 +144,7 @@ class SparqlSource:
         """Raise ``SourceError`` unless the endpoint answers the simplest query."""
         self._service.require_variables()
         reply = self._requester.request(self._ask("ASK { }"), None, self._timeout)
-        require_reached(reply, self._service.shown)
+        require_reached(reply, self._service.shown, "endpoint")
         try:
             answered = reply.problem is None and "boolean" in json.loads(reply.body)
         except (ValueError, TypeError):

@@ -149,7 +149,8 @@ def _require_extra() -> None:
 
 
 def _bound(port: int) -> socket.socket:
-    listening = socket.socket()
+    # With the protocol named: asyncio sends small answers at once only where it says TCP.
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((HOST, port))
