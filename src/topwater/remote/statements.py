@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from topwater.errors import QueryError
 from topwater.remote.asked import KeyKind
 
-MOST_ROWS = 100_000
+MOST_ROWS = 50_000
 """Rows read for one request. More of them are no look-up by key."""
 
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
