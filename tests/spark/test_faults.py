@@ -138,8 +138,12 @@ def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Pat
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "plan",
-    [Plan(files=100), Plan(name="last-and-sum", files=100, own=True)],
-    ids=["worth", "our own source"],
+    [
+        Plan(files=100),
+        Plan(name="last-and-sum", files=100, own=True),
+        Plan(name="each", files=100),
+    ],
+    ids=["worth", "our own source", "reduced in Java"],
 )
 def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     folder = prepared(tmp_path, plan)
@@ -260,10 +264,18 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         log.close()
 
 
-@pytest.mark.soak
+@pytest.mark.timeout(900)
 @pytest.mark.spark
-def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan(files=5))
+@pytest.mark.parametrize(
+    "plan",
+    [
+        Plan(name="each-smallest", files=5),  # its class has to reach the executors
+        pytest.param(Plan(files=5), marks=pytest.mark.soak),
+    ],
+    ids=["reduced in Java", "worth"],
+)
+def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
+    folder = prepared(tmp_path, plan)
     java = spark._jvm.java.lang.System.getenv("JAVA_HOME")  # type: ignore[union-attr]
     with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
         driver.finish()
