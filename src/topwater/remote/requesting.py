@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import logging
 import os
 import time
@@ -20,6 +21,7 @@ from topwater.remote.background import finished, let_run
 from topwater.remote.replies import Reply, problem_of, read
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Mapping
 
     import httpx
@@ -120,13 +122,25 @@ class Requester:
         return self._client
 
 
+@functools.cache
+def _authorities() -> ssl.SSLContext:
+    """Those that everybody trusts: reading them takes longer than many requests."""
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
 def _client(verify: bool | str) -> httpx.AsyncClient:
     import ssl
 
     import httpx
 
     logging.getLogger("httpx").addFilter(_not_ours)  # once: it is the same filter every time
-    trusted = ssl.create_default_context(cafile=verify) if isinstance(verify, str) else verify
+    trusted: ssl.SSLContext | bool = False
+    if isinstance(verify, str):
+        trusted = ssl.create_default_context(cafile=verify)
+    elif verify:
+        trusted = _authorities()
     return httpx.AsyncClient(
         verify=trusted,
         timeout=None,  # noqa: S113 - the request as a whole has a deadline

@@ -1,0 +1,395 @@
+"""SPARQL endpoints as sources: the queries they get, the answers they give, what is refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyoxigraph as ox
+import pytest
+from fault_server import USER, FaultServer, serving_faults
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from topwater import serving
+from topwater.errors import QueryError, SourceError
+from topwater.remote.patterns import tokens, variables
+from topwater.remote.sparql import SparqlSource
+from topwater.remote.stack import stack
+from topwater.remote.terms import iri, literal
+from topwater.testing import check_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EX = {"ex": "http://example.org/"}
+FOLLOWERS = "?user ex:followers ?followers"
+BY_ID = "?someone ex:id ?user ; ex:followers ?followers ."
+BY_NAME = "?someone ex:name ?user ; ex:followers ?followers ."
+VALUES = {"1": 10.0, "2": 20.0, "3": 30.0}
+ATTACKS = [
+    '"', "'", "\\", "\\u0022", "\\\\u0022 } #", "\\U00000022", "{", "}", "a\nb", "a\r\nb", ">", "<",
+    "> } UNION {", "} UNION {", '" } UNION { ?user ?p ?o } #', '"""', "'; DROP TABLE", "?user",
+    "$user", "#", "\u202e\u200b\x00\x7f\x85", "é", "%00", "%zz", "^^", "@en", "\ud800", "",
+    "x" * 2**20, "\x00", "\ufeff", "\uffff", "\U0010ffff",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultServer]:
+    with serving_faults(VALUES) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def healthy(server: FaultServer) -> None:
+    server.misbehave("")
+    server.received.clear()
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[serving.Service]:
+    with serving.started(users=250, seed=3, speed=0.0) as service:
+        yield service
+
+
+def source_of(endpoint: str, pattern: str = FOLLOWERS, **more: Any) -> SparqlSource:
+    if more.get("key_as") != "literal":
+        more = {"namespace": USER, **more}
+    return SparqlSource(endpoint, pattern, prefixes=EX, **more)
+
+
+def keys_of(*keys: str) -> Any:
+    return np.array(keys, object)
+
+
+WAYS: dict[str, dict[str, Any]] = {
+    "POST": {},
+    "GET": {"method": "GET"},
+    "small blocks": {"per_request": 7},
+    "one by one": {"one_by_one": True},
+    "one by one, GET": {"one_by_one": True, "method": "GET"},
+    "integers": {"pattern": BY_ID, "key_as": "literal"},
+    "integers, one by one": {"pattern": BY_ID, "key_as": "literal", "one_by_one": True},
+    "a datatype": {"pattern": BY_ID, "key_as": "literal", "datatype": "xsd:integer"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_contract(service: serving.Service, way: str) -> None:
+    def make() -> Any:
+        return stack(source_of(service.sparql, **WAYS[way]), at_once=8)
+
+    check_source(make, np.arange(1_000, 1_020), np.array([1, 2]))
+
+
+def test_the_same_values_as_by_http(service: serving.Service) -> None:
+    from topwater.remote.http import HttpSource
+
+    keys = np.arange(1_000, 1_100)
+    api = HttpSource(service.followers, value="users[*].followers", key="users[*].id")
+    assert np.array_equal(
+        api.fetch(keys, 10.0).values, source_of(service.sparql).fetch(keys, 10.0).values
+    )
+
+
+def test_names_with_a_language(service: serving.Service) -> None:
+    found = {}
+    for lang in ("en", "fr"):
+        source = source_of(service.sparql, BY_NAME, key_as="literal", lang=lang)
+        found[lang] = source.fetch(keys_of("user 1000", "user 1", "x"), 10.0)
+        assert found[lang].ok.all()
+    assert np.isfinite(found["en"].values).tolist() == [True, False, False]
+    assert not np.isfinite(found["fr"].values).any()
+
+
+def test_blocks_are_as_large_as_configured(server: FaultServer) -> None:
+    stack(source_of(f"{server.url}/sparql", per_request=2), at_once=1).fetch(
+        keys_of("1", "2", "3"), 5.0
+    )
+    assert [request.keys for request in server.received] == [["1", "2"], ["3"]]
+    assert "VALUES ?user {" in server.received[0].query
+
+
+def test_an_endpoint_of_sparql_1_0_gets_no_values_block(server: FaultServer) -> None:
+    source = source_of(f"{server.url}/sparql", f"{FOLLOWERS} # ?user\n", one_by_one=True)
+    assert source.most == 1
+    assert source.fetch(keys_of("2"), 5.0).values.tolist() == [20.0]
+    query = server.received[0].query
+    assert "VALUES" not in query
+    assert f"<{USER}2> ex:followers ?followers" in query
+    assert "?user" not in query
+
+
+def test_how_it_is_sent(server: FaultServer) -> None:
+    for method, kind in (("POST", "application/x-www-form-urlencoded"), ("GET", None)):
+        url = f"{server.url}/sparql?default-graph-uri=http%3A%2F%2Fg"
+        source_of(url, method=method).fetch(keys_of("1"), 5.0)
+        request = server.received.pop()
+        assert request.method == method
+        assert request.target.startswith("/sparql?default-graph-uri=http%3A%2F%2Fg")
+        assert request.headers.get("content-type") == kind
+        assert request.headers["accept"] == "application/sparql-results+json"
+        assert request.keys == ["1"]
+
+
+def test_two_values_for_one_key_are_reported(service: serving.Service) -> None:
+    pattern = "?user ex:followers ?f . VALUES ?d { 0 1 } BIND(?f + ?d AS ?followers)"
+    keys = np.array([1_000, 1, 1_001])
+    for way in ({}, {"one_by_one": True}):
+        got = stack(source_of(service.sparql, pattern, **way)).fetch(keys, 10.0)
+        assert got.ok.tolist() == [False, True, False]
+        assert got.problems() == {"doubled": 2}
+
+
+def test_the_same_value_twice_is_one_value(service: serving.Service) -> None:
+    pattern = "?user ex:followers ?f . VALUES ?d { 0 0.0 } BIND(?f + ?d AS ?followers)"
+    got = source_of(service.sparql, pattern).fetch(np.array([1_000]), 10.0)
+    assert got.ok.all()
+    assert np.isfinite(got.values).all()
+
+
+def test_values_that_are_no_numbers(service: serving.Service) -> None:
+    for pattern in (
+        "?user ex:name ?followers",
+        "?user ex:id ?f . BIND(ex:thing AS ?followers)",
+        "?user ex:id ?f . OPTIONAL { ?user ex:nothing ?followers }",
+    ):
+        got = source_of(service.sparql, pattern).fetch(np.array([1_000]), 10.0)
+        assert got.ok.tolist() == [True], pattern
+        assert np.isnan(got.values).all()
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        b"", b"{", b"[]", b"7", b"{}", b'{"results": 7}', b'{"results": {"bindings": 7}}',
+        b'{"results": {"bindings": [7]}}', b'{"results": {"bindings": [{"followers": {}}]}}',
+        b'{"results": {"bindings": [{"user": 7}]}}', b'{"boolean": true}', b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_an_answer_that_can_not_be_read(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch, document: bytes
+) -> None:
+    monkeypatch.setattr(server, "_body", lambda _: document)
+    got = source_of(f"{server.url}/sparql").fetch(keys_of("1", "2"), 5.0)
+    assert got.problems() == {"garbled": 2}
+
+
+def test_a_query_that_the_endpoint_refuses(service: serving.Service) -> None:
+    got = source_of(service.sparql, f"{FOLLOWERS} FILTER NOSUCH(?user)").fetch(np.array([1]), 5.0)
+    assert got.problems() == {"client": 1}
+
+
+class Book:
+    """A store in which each text is the name of one thing; and one thing that nobody asks for."""
+
+    def __init__(self, *terms: ox.NamedNode | ox.Literal) -> None:
+        self.store = ox.Store()
+        things = [ox.Literal("sentinel"), *terms]
+        name, value = ox.NamedNode("http://example.org/name"), ox.NamedNode("http://example.org/n")
+        for number, term in enumerate(things):
+            thing = ox.NamedNode(f"http://example.org/thing/{number}")
+            self.store.add(ox.Quad(thing, name, term))
+            self.store.add(ox.Quad(thing, value, ox.Literal(number)))
+
+    def values(self, query: str) -> list[int]:
+        found: Any = self.store.query(query)
+        return sorted(int(row["followers"].value) for row in found)
+
+
+def named(**more: Any) -> SparqlSource:
+    pattern = "?thing ex:name ?user ; ex:n ?followers"
+    return SparqlSource("http://127.0.0.1:9/", pattern, prefixes=EX, **more)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=30) | st.text(alphabet="\\uU0x2\"'{}\n", max_size=12))
+@example(text="\\u0022")
+@example(text='\\\\u0022 } UNION { ?thing ex:n ?followers } #"')
+def test_any_text_is_found_as_a_literal_and_nothing_else_is(text: str) -> None:
+    book = Book(ox.Literal(text))
+    for way in ({}, {"one_by_one": True}):
+        assert book.values(named(key_as="literal", **way).query([text])) == [1]
+    # Some endpoints resolve \uXXXX in the whole query before they read it.
+    resolved = _resolved(named(key_as="literal").query([text]))
+    if not _UNSAFE & set(text):
+        assert book.values(resolved) == [1]
+
+
+_UNSAFE = {chr(each) for each in range(0x20)} - {"\n", "\r", "\t"}
+
+
+def _resolved(query: str) -> str:
+    import re
+
+    pattern = r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})"
+    return re.sub(pattern, lambda found: chr(int(found[1] or found[2], 16)), query)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.text(max_size=20) | st.from_regex(r"http://[a-z]{1,3}(:[0-9]*)?/\S*"))
+@example(text="http://a/b#c#d")
+@example(text="http://a:b/")
+@example(text="http://[::1]/")
+@example(text="a:\u202e")
+def test_what_is_taken_for_an_iri_is_one(text: str) -> None:
+    for namespace in ("", USER):
+        source = named(namespace=namespace)
+        terms = source._terms([text])
+        if not terms:
+            continue
+        term = ox.NamedNode(namespace + text)
+        assert Book(term).values(source.query([text])) == [1]
+
+
+def test_most_iris_are_taken_for_one() -> None:
+    for text in (
+        "http://example.org/user/7", "https://me@example.org:8080/a/b;c=d?e=f&g#h", "urn:isbn:123",
+        "mailto:a@b.example", "http://example.org/é/日本", "tag:example.org,2026:x", "http://a/%20b",
+        "http://example.org/(x)'!*", "http://example.org",
+    ):  # fmt: skip
+        assert iri(text) == f"<{text}>"
+        assert ox.NamedNode(text).value == text
+
+
+@pytest.mark.parametrize("key", ATTACKS, ids=lambda key: repr(key)[:20])
+def test_attacks_are_terms_or_nothing(key: str) -> None:
+    """A key can't be seen as anything but one term."""
+    for term in (iri(key), iri(USER + key), literal(key), literal(key, lang="en")):
+        if term is not None:
+            kinds = [kind for kind, _ in tokens(term.removesuffix("@en"))]
+            assert kinds in (["iri"], ["string"])
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"one_by_one": True}, {"pattern": BY_NAME, "key_as": "literal"}]
+)
+def test_attacks_against_the_real_endpoint(service: serving.Service, more: dict[str, Any]) -> None:
+    """None is found, the good keys beside them are, and every query is the one that was meant."""
+    good = keys_of("1000", "1001") if "pattern" not in more else keys_of("user 1000", "user 1001")
+    if "pattern" in more:
+        more = {**more, "lang": "en"}
+    source = stack(source_of(service.sparql, **more), at_once=1)
+    before = len(service.log())
+    got = source.fetch(np.concatenate([good, keys_of(*ATTACKS)]), 20.0)
+    assert got.ok.all(), got.problems()
+    assert np.isfinite(got.values).tolist() == [True, True] + [False] * len(ATTACKS)
+    for entry in service.log()[before:]:
+        kinds = [kind for kind, _ in tokens(entry["query"]) if kind == "brace"]
+        assert len(kinds) == (2 if "one_by_one" in more else 4)
+        assert "\x00" not in entry["query"]
+
+
+def test_a_key_that_is_no_iri_is_not_sent(server: FaultServer) -> None:
+    source = source_of(f"{server.url}/sparql")
+    got = source.fetch(keys_of("> } UNION {", "a b", ""), 5.0)
+    assert got.ok.all()
+    assert np.isnan(got.values).all()
+    assert not server.received
+    assert source_of(f"{server.url}/sparql", namespace="").fetch(keys_of("1"), 5.0).ok.all()
+    assert not server.received, "a relative IRI means something else at each endpoint"
+
+
+SECRET = "hunter2-s3cret"  # noqa: S105
+
+
+def test_secrets_are_sent_and_told_to_nobody_else(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("TOPWATER_TEST_TOKEN", SECRET)
+    caplog.set_level(logging.DEBUG)
+    host = server.url.removeprefix("http://")
+    for source in (
+        source_of(f"{server.url}/sparql", headers={"X-Key": "${TOPWATER_TEST_TOKEN}"}),
+        source_of(f"{server.url}/sparql?key=${{TOPWATER_TEST_TOKEN}}"),
+        source_of(f"http://me:${{TOPWATER_TEST_TOKEN}}@{host}/sparql"),
+    ):
+        assert source.fetch(keys_of("1"), 5.0).values.tolist() == [10.0]
+        told = server.received.pop()
+        basic = "Basic bWU6aHVudGVyMi1zM2NyZXQ="
+        assert SECRET in told.target + str(told.headers) or basic in told.headers.values()
+        shown = repr(source) + str(source) + repr(stack(source)) + repr(vars(source)) + caplog.text
+        assert SECRET not in shown
+        assert SECRET.encode() not in pickle.dumps(source)
+    monkeypatch.delenv("TOPWATER_TEST_TOKEN")
+    assert source.fetch(keys_of("1"), 5.0).problems() == {"client": 1}
+    with pytest.raises(SourceError, match="variable TOPWATER_TEST_TOKEN is not set"):
+        source.check()
+
+
+def test_an_endpoint_is_checked_at_the_start(
+    server: FaultServer, service: serving.Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_of(service.sparql).check()
+    source_of(service.sparql, method="GET").check()
+    for endpoint, field in (
+        (f"{service.url}/stats", "endpoint"),
+        (f"{service.url}/nothing", "endpoint"),
+        ("http://nowhere.invalid/sparql", "endpoint"),
+    ):
+        with pytest.raises(SourceError) as caught:
+            source_of(endpoint).check()
+        assert caught.value.field == field
+        assert caught.value.fix
+    monkeypatch.setattr(server, "_body", lambda _: json.dumps([1]).encode())
+    with pytest.raises(SourceError, match="answers no SPARQL query"):
+        source_of(f"{server.url}/sparql").check()
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "told"),
+    [
+        ({"pattern": "?a ex:followers ?followers"}, "pattern", "does not contain ?user"),
+        ({"pattern": "?user ex:followers ?n"}, "pattern", "does not contain ?followers"),
+        ({"pattern": '?a ex:p "?user" # ?user\n . <?user> ex:p ?followers'}, "pattern", "?user"),
+        ({"pattern": "?users ex:followers ?followers"}, "pattern", "does not contain ?user"),
+        ({"pattern": f"{FOLLOWERS} }} UNION {{ ?user ?p ?o"}, "pattern", "without its partner"),
+        ({"pattern": f"{{ {FOLLOWERS}"}, "pattern", "{ without its partner"),
+        ({"pattern": f'{FOLLOWERS} FILTER(?x = "a)'}, "pattern", "quote that does not end"),
+        ({"pattern": 7}, "pattern", "no text"),
+        ({"key": "a b"}, "key", "no name"),
+        ({"value": "?followers"}, "value", "no name"),
+        ({"endpoint": "ftp://data.example/"}, "endpoint", "scheme of"),
+        ({"endpoint": "data.example/sparql"}, "endpoint", "scheme of"),
+        ({"per_request": 0}, "per_request", "from 1 to 10000"),
+        ({"per_request": 2, "one_by_one": True}, "per_request", "from 1 to 1"),
+        ({"method": "PUT"}, "method", "unknown"),
+        ({"key_as": "blank"}, "key_as", "unknown"),
+        ({"namespace": "no namespace"}, "namespace", "can't stand before keys"),
+        ({"namespace": USER, "key_as": "literal"}, "namespace", "can't stand before keys"),
+        ({"lang": "e n", "key_as": "literal"}, "lang", "no language tag"),
+        ({"datatype": "no:such", "key_as": "literal", "lang": "en"}, "datatype", "together"),
+        ({"datatype": "integer", "key_as": "literal"}, "datatype", "no datatype"),
+        ({"prefixes": {"e x": "http://a/"}}, "prefixes", "no prefix"),
+        ({"prefixes": {"ex": "a> <b"}}, "prefixes.ex", "no IRI"),
+        ({"timeout": -1}, "timeout", "above 0"),
+    ],
+)
+def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: str) -> None:
+    plain = {"endpoint": "https://data.example/sparql", "pattern": FOLLOWERS, "prefixes": EX}
+    with pytest.raises(QueryError) as caught:
+        SparqlSource(**{**plain, **settings})
+    assert caught.value.field == field
+    assert told in caught.value.problem
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("?a $b ?c", {"a", "b", "c"}),
+        ('?a <http://x/?b> \'?c\' . """?d " ?e""" # ?f\n ?g', {"a", "g"}),
+        (r'"\"?a" ?b', {"b"}),
+        ("ex:a?b ?c", {"c", "b"}),
+        ("?a <p>?/<q> ?b", {"a", "b"}),
+        ("FILTER(?a<?b && ?c> ?d)", {"a", "b", "c", "d"}),
+        ("ex:a#b ?c", set()),
+    ],
+)
+def test_the_variables_of_a_pattern(pattern: str, found: set[str]) -> None:
+    assert variables(pattern) == found
+    assert "".join(text for _, text in tokens(pattern)) == pattern
