@@ -195,6 +195,8 @@ class SqlSource:
     def _answer(self, call: Call, asked: Asked) -> Fetched:
         try:
             return self._looked_up(call, asked)
+        except Unset:
+            return asked.failed("client")
         except Exception as error:  # the contract is to raise nothing
             problem = self._database.problem(error, call.connecting)
             if problem == "client":
