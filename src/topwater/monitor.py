@@ -315,6 +315,8 @@ class TopKMonitor:
 
     def _answer(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
+        if self._refresher is not None:
+            self._refresher.begin()
         found = self._contents.answers(current, last)
         return [self._made(window, each) for window, each in enumerate(found, current)]
 

@@ -32,8 +32,9 @@ _SCENARIOS = 128
 _JUDGED = 512
 _WHOLE = Shard()
 _LONG_AGO: Millis = -(2**53)
-_SPARE = 0.02
-"""Seconds that are left to the end of a window's deadline."""
+_SPARE, _REMEMBERED = 0.05, 0.95
+"""Seconds that are left to the end of a window's deadline; and what remains, a window later, of
+the longest time that ranking took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class Refresher:
         self.replica = Replica(settings.limit)
         self.purse = Purse(settings.budget, shard)
         self._after = 0.0
+        self._begun: float | None = None
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
         if self._entry.needs_truth and truth is None:
@@ -165,7 +167,7 @@ class Refresher:
         self, view: WindowView, deadline: float | None = None, seconds_used: float = 0.0
     ) -> Ranking:
         """Spend what may be spent on a window, and rank it."""
-        begun = time.monotonic()
+        begun = time.monotonic() if self._begun is None else self._begun
         if deadline is None and self.settings.budget.deadline is not None:
             deadline = self.settings.budget.deadline / 1_000 - seconds_used
         slots = self.replica.slots(view.keys)
@@ -181,15 +183,22 @@ class Refresher:
         fetched = time.monotonic()
         ranking = self._ranked(view, slots, self._scores(view, slots), outcome)
         self._forget(slots)
-        self._after += 0.3 * (time.monotonic() - fetched - self._after)
+        ended = time.monotonic()
+        self._after = max(ended - fetched, _REMEMBERED * self._after)
+        if self._begun is not None:
+            self._begun = ended
         return ranking
+
+    def begin(self) -> None:
+        """Say that work on the next window begins: its deadline counts from here."""
+        self._begun = time.monotonic()
 
     def _reserve(self, deadline: float) -> float:
         """What of the deadline is kept for ranking, so that the answer is out by then.
 
-        Some more than it took so far, as there are others on the machine.
+        Some more than it took lately, as there are others on the machine.
         """
-        return min(deadline / 2, 2 * self._after + min(_SPARE, deadline / 10))
+        return min(deadline / 2, self._after + min(_SPARE, deadline / 8))
 
     def remote_of(self, keys: KeyArray) -> FloatArray:
         """What is taken for the remote value of each key now; asking enters none of them."""
@@ -367,7 +376,9 @@ class Refresher:
         if not again.all() and not self._judge.values.learnt:
             self._judge.values.start(self.replica.value)
         answered = int(np.count_nonzero(got.ok))
-        self.purse.spend(len(rows), answered, got.seconds)
+        # A source that fails at once is not a cheap one: then only a long time tells something.
+        telling = answered > 0 or got.seconds > self.purse.seconds_per_fetch
+        self.purse.spend(len(rows), answered, got.seconds if telling else 0.0)
         failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
         return _Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()))
 
