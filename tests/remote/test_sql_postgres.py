@@ -283,10 +283,28 @@ def test_a_connection_that_comes_late_serves_the_next_request(
         assert way.connections == 1
 
 
+@pytest.mark.parametrize("how", ["silent", "drips"])
+def test_a_thread_that_hangs_comes_back(make: Make, postgres: Postgres, how: Any) -> None:
+    """Whether it hangs while it connects, or later."""
+    with line(postgres.port) as way:
+        connected = make(postgres.url(port=way.port), timeout=0.3)
+        assert told(connected.fetch(keys_of(1), 5.0)) == [10.0]
+        way.how = how
+        assert told(connected.fetch(keys_of(1))) == ["timeout"]
+        assert told(make(postgres.url(port=way.port), timeout=0.3).fetch(keys_of(1))) == ["timeout"]
+        other = make(postgres.url(port=way.port), timeout=0.3)
+        assert told(other.fetch(keys_of(1), 0.2)) == ["late"]
+        for source in (connected, other):
+            eventually(lambda each=source: each._crew.stuck == 0)  # type: ignore[misc]
+
+
 def test_a_type_that_is_changed_is_learnt_again(make: Make, postgres: Postgres) -> None:
     postgres.run("drop table if exists moved", "create table moved (k int, v int)")
     postgres.run("insert into moved values (7, 70)")
     source = make(table="moved", key="k", value="v")
+    for _ in range(8):  # a driver may prepare what is asked often
+        assert told(source.fetch(keys_of(7))) == [70.0]
+    postgres.run("alter table moved alter v type bigint")
     assert told(source.fetch(keys_of(7))) == [70.0]
     postgres.run("alter table moved alter k type text")
     assert told(source.fetch(keys_of(7))) == ["client"]

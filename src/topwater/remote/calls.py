@@ -60,8 +60,10 @@ class Call:
             self._raw, self._state = raw, "asking"
 
     def again(self) -> None:
-        """Connect anew."""
+        """Connect anew, if anybody still waits for the call."""
         with self._lock:
+            if self._given_up:
+                raise TimeoutError("too late to connect")
             self._raw, self._state, self.fresh = None, "connecting", False
 
     def give_up(self, grace: float) -> None:

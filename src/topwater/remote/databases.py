@@ -169,10 +169,16 @@ class Postgres(Database):
     is_postgres = True
     engine: Mapping[str, Any] = {"isolation_level": "AUTOCOMMIT", "max_overflow": -1}
 
+    def __init__(self, driver: str = "psycopg") -> None:
+        self.driver = driver
+
     def connecting(self, args: list[Any], named: dict[str, Any], seconds: float) -> None:  # noqa: ARG002
         """The driver counts whole seconds, two at least."""
         named.setdefault("connect_timeout", max(2, round(seconds + 0.5)))
         named.setdefault("application_name", "topwater")
+        if self.driver == "psycopg":
+            # A prepared statement fails for good when a column's type changes, or behind PgBouncer.
+            named.setdefault("prepare_threshold", None)
 
     def begin(self, connection: sa.Connection, seconds: float) -> None:
         """Begin a transaction that the server itself ends in time, a little before we would."""
@@ -180,7 +186,7 @@ class Postgres(Database):
             "BEGIN TRANSACTION READ ONLY",
             f"SET LOCAL statement_timeout = {_millis(0.95 * seconds)}",
         ]
-        if connection.dialect.driver in ("psycopg", "psycopg2"):
+        if self.driver in ("psycopg", "psycopg2"):
             lines = ["; ".join(lines)]
         for line in lines:
             connection.exec_driver_sql(line, execution_options=_BARE)
@@ -214,8 +220,9 @@ class Postgres(Database):
 
 def database(url: sa.URL) -> Database:
     """How to deal with the database of a URL."""
-    known = {"sqlite": Sqlite, "postgresql": Postgres}
-    return known.get(url.get_backend_name(), Database)()
+    if url.get_backend_name() == "postgresql":
+        return Postgres(url.get_driver_name())
+    return Sqlite() if url.get_backend_name() == "sqlite" else Database()
 
 
 def _told_by(text: str) -> Problem | None:
