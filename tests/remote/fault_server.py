@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import gzip
 import json
 import re
@@ -60,6 +61,7 @@ class FaultServer:
 
     values: dict[str, float]
     tls: tuple[Path, Path] | None = None
+    other_tls: tuple[Path, Path] | None = None
     fault: str = ""
     received: list[Received] = field(default_factory=list)
     elsewhere: str = ""
@@ -101,10 +103,10 @@ class FaultServer:
 
     def misbehave(self, fault: str) -> None:
         """From now on; ``""`` for not any more."""
-        self.fault = fault
-        if fault == "refused":
+        before, self.fault = self.fault, fault
+        if "tls" in (before, fault) or fault == "refused":
             self.refuse()
-        else:
+        if fault != "refused":
             self.listen()
 
     def _run(self, work: Awaitable[None]) -> None:
@@ -117,7 +119,9 @@ class FaultServer:
         context = None
         if self.tls is not None:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(*self.tls)
+            certificate = self.other_tls if self.fault == "tls" else self.tls
+            assert certificate is not None
+            context.load_cert_chain(*certificate)
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=context)
 
     async def _refuse(self) -> None:
@@ -186,7 +190,6 @@ class FaultServer:
 
     def _plain(self, fault: str, body: bytes) -> bytes | None:
         """The faults that are just another answer."""
-        bomb = gzip.compress(b" " * 64 * 2**20, 1) if fault == "packed" else b""
         target = {"location": f"{self.elsewhere}/users/1"}
         return {
             "limited": lambda: _response(429, b"{}"),
@@ -195,12 +198,12 @@ class FaultServer:
             "503": lambda: _response(503, b"oops", {"retry-after": "0"}),
             "400": lambda: _response(400, b"oops"),
             "invalid-json": lambda: _response(200, body[:-4]),
-            "deep-json": lambda: _response(200, b"[" * 200_000),
+            "deep-json": lambda: _response(200, b"[" * 50_000),
             "empty": lambda: _response(200, b""),
             "html": lambda: _response(200, b"<html>Welcome</html>", {"content-type": "text/html"}),
             "wrong-type": lambda: _response(200, b'{"users": "x", "results": {"bindings": 7}}'),
             "not-http": lambda: b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
-            "packed": lambda: _response(200, bomb, {"content-encoding": "gzip"}),
+            "packed": lambda: _response(200, _bomb(), {"content-encoding": "gzip"}),
             "unknown-packing": lambda: _response(200, body, {"content-encoding": "br"}),
             "redirect": lambda: _response(302, b"", target),
         }.get(fault, lambda: None)()
@@ -250,6 +253,12 @@ class FaultServer:
         for _ in range(1_024):
             writer.write(b" " * 2**16)
             await writer.drain()
+
+
+@functools.cache
+def _bomb() -> bytes:
+    """Little to read, and much to unpack."""
+    return gzip.compress(b" " * 64 * 2**20, 1)
 
 
 async def _read(reader: asyncio.StreamReader) -> Received | None:
