@@ -1,0 +1,5 @@
+"""RSP-QL: the query as text, instead of a program."""
+
+from topwater.rspql.plan import Plan
+
+__all__ = ["Plan"]
