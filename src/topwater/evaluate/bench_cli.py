@@ -101,6 +101,35 @@ def spark(
         _show_targets(report["targets"], "targets on Spark", console)
 
 
+@app.command()
+def remote(
+    as_json: AsJson = False, quick: Quick = False, quiet: Quiet = False, seed: Seed = 7
+) -> None:
+    """Answers on time while a real service misbehaves, and how well its rate limit is used.
+
+    The service runs on this machine, in a process of its own. Takes about three minutes.
+    """
+    from topwater.errors import TopwaterError
+    from topwater.evaluate.bench_remote import FULL, QUICK, bench_remote
+    from topwater.evaluate.benching import write_json
+
+    try:
+        report = bench_remote(QUICK if quick else FULL, seed=seed, quiet=quiet)
+    except TopwaterError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        write_json(report)
+    else:
+        from rich.console import Console
+
+        from topwater.evaluate.bench_remote_tables import show
+
+        console = Console(highlight=False)
+        show(report, console)
+        _show_targets(report["targets"], "targets of remote sources", console)
+
+
 def _show(report: dict[str, Any], console: Console) -> None:
     console.print(_rows_table(report["rows"]))
     _show_targets(report["targets"], "targets of panes", console)
