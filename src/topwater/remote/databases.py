@@ -177,7 +177,7 @@ class Postgres(Database):
         named.setdefault("connect_timeout", max(2, round(seconds + 0.5)))
         named.setdefault("application_name", "topwater")
         if self.driver == "psycopg":
-            # A prepared statement fails for good when a column's type changes, or behind PgBouncer.
+            # A prepared statement fails when a column's type has changed, and behind PgBouncer.
             named.setdefault("prepare_threshold", None)
 
     def begin(self, connection: sa.Connection, seconds: float) -> None:
