@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import logging
 import pickle
+import sqlite3
 import threading
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -18,9 +19,12 @@ from troubled import Acting, Hanging, answered, took, waiting
 from topwater import remote
 from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched
-from topwater.remote import Breaker, Limit, guarded, stack
+from topwater.remote import Breaker, Limit, Stack, guarded, stack
 from topwater.remote.around import failed
 from topwater.testing import Scripted, check_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_it_keeps_the_contract() -> None:
@@ -192,6 +196,9 @@ def test_settings_are_told_apart_by_name() -> None:
         (lambda: remote.http("http://x.example/{key}", value="v", rate=0), "rate.requests"),
         (lambda: remote.http("http://x.example/{key}", value="v", at_once=0), "at_once"),
         (lambda: remote.http("http://x.example/{key}", value="v", retries=-1), "retries"),
+        (lambda: remote.sparql("http://x.example/sparql"), "pattern"),
+        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "pattern"),
+        (lambda: remote.source("sqlite:///x.db", query="select 1"), "query"),
         (lambda: stack(Acting(), at_start="maybe"), "at_start"),  # type: ignore[arg-type]
     ],
 )
@@ -199,6 +206,22 @@ def test_bad_settings_are_refused_when_it_is_built(call: Any, field: str) -> Non
     with pytest.raises(QueryError) as caught:
         call()
     assert caught.value.field == field
+
+
+def test_a_database_by_its_address(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    with sqlite3.connect(path) as database:
+        database.execute("create table users (id integer primary key, followers integer)")
+        database.executemany("insert into users values (?, ?)", [(7, 70), (8, 80)])
+    database.close()
+    settings = {"url": f"sqlite:///{path}", "table": "users", "key": "id", "value": "followers"}
+    made = remote.source({**settings, "rate": 100, "at_start": "stop"})
+    assert isinstance(made, Stack)
+    made.start()
+    got = made.fetch(np.array([8, 9, 7]), 5.0)
+    assert got.values.tolist()[::2] == [80, 70]
+    assert got.ok.all()
+    made.close()
 
 
 def test_importing_the_modules_leaves_the_calls_of_their_name() -> None:

@@ -30,20 +30,22 @@ def http(url: str, **settings: Any) -> Stack:
     return _built(HttpSource, url, settings)
 
 
-def sparql(endpoint: str, **settings: Any) -> Stack:
+def sparql(endpoint: str, pattern: str = "", **settings: Any) -> Stack:
     """A SPARQL endpoint.
 
     Parameters
     ----------
     endpoint
         Its address.
+    pattern
+        The graph pattern, with variables for the key and the value.
     **settings
         Those of :class:`topwater.remote.sparql.SparqlSource` and of
         :func:`topwater.remote.stack`.
     """
     from topwater.remote.sparql import SparqlSource
 
-    return _built(SparqlSource, endpoint, settings)
+    return _built(SparqlSource, endpoint, {"pattern": pattern, **settings})
 
 
 def sql(url: str, **settings: Any) -> Stack:
@@ -115,11 +117,8 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
 
 def _built(make: Callable[..., Source], where: str, settings: Mapping[str, Any]) -> Stack:
     """The source of one kind, in its stack; settings are told apart by their names."""
-    named = {
-        name: each.default is each.empty
-        for name, each in inspect.signature(make).parameters.items()
-        if each.kind is each.KEYWORD_ONLY
-    }
+    _, *others = inspect.signature(make).parameters.values()
+    named = {each.name: each.default is each.empty for each in others}
     if unknown := sorted(set(settings) - {*named, *SETTINGS}):
         raise QueryError(
             "no such setting", field=unknown[0], fix=f"use: {', '.join([*named, *SETTINGS])}"
@@ -133,11 +132,21 @@ def _built(make: Callable[..., Source], where: str, settings: Mapping[str, Any])
 
 
 def _place(where: str) -> str:
-    """What names a service: its host, and a database's path; never a user or a password."""
+    """What names a service: its host, and a database's path; never a user or a password.
+
+    Examples
+    --------
+    >>> _place("http://me:secret@api.example:81/users/{key}?token=secret")
+    'http://api.example:81'
+    >>> _place("postgresql://me:sec/ret@db.example/shop?password=secret")
+    'postgresql://db.example/shop'
+    """
     parts = urlsplit(where)
+    if parts.scheme not in ("http", "https"):
+        # A password may hold anything, and a database's address may hold one anywhere.
+        return f"{parts.scheme}://{where.rpartition('@')[2].rpartition('//')[2].partition('?')[0]}"
     try:
-        port = parts.port or ""
+        port = parts.port
     except ValueError:
-        port = ""
-    path = "" if parts.scheme in ("http", "https") else parts.path
-    return f"{parts.scheme}://{parts.hostname or ''}:{port}{path}"
+        port = None
+    return f"{parts.scheme}://{parts.hostname or ''}{'' if port is None else f':{port}'}"
