@@ -1,0 +1,340 @@
+"""The example services: what they know, what they refuse, how they fail, start and end."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from topwater import serving
+from topwater.cli import app
+from topwater.errors import EnvironmentProblem, QueryError
+from topwater.evaluate.generated import LENGTH, START, make_evening
+from topwater.remote.http import HttpSource
+from topwater.remote.sparql import SparqlSource
+from topwater.serving.app import App
+from topwater.serving.faults import Faults
+from topwater.serving.followers import Followers
+from topwater.serving.limits import Gate
+from topwater.serving.running import _bound
+from topwater.serving.settings import FAULTS, ServiceSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?user <http://example.org/followers> ?f }"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[serving.Service]:
+    with serving.started(users=420, seed=3, speed=0.0) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    with httpx.Client(timeout=10.0, trust_env=False) as client:
+        yield client
+
+
+def test_followers_are_those_of_the_generated_evenings() -> None:
+    followers, evening = Followers(users=800, seed=0), make_evening(0).followers
+    keys = np.arange(1_000, 1_400)
+    for after in (0, 1_000_000, LENGTH):
+        assert np.array_equal(followers.at(keys, START + after), evening.at(keys, START + after))
+    second = make_evening(1).followers
+    assert np.array_equal(followers.at(keys + 400, START), second.at(keys, START))
+
+
+def test_followers_change_at_all_times_and_never_jump() -> None:
+    followers = Followers(users=400, seed=1)
+    keys = np.arange(1_000, 1_400)
+    course = np.array([followers.at(keys, START + at) for at in range(0, 4 * LENGTH, LENGTH // 50)])
+    steps = np.abs(np.diff(course, axis=0))
+    assert (steps.sum(axis=1) > 0).all()
+    assert steps.max() < 50
+    assert np.array_equal(course[0], course[100]), "after two evenings, to and fro"
+    assert np.array_equal(followers.at(keys, START - 5_000), followers.at(keys, START + 5_000))
+
+
+def test_the_api(service: serving.Service, client: httpx.Client) -> None:
+    expected = Followers(users=420, seed=3).at(np.array([1_000, 1_419]), START)
+    told = client.get(f"{service.url}/followers?ids=1000,1419,1420,x").json()
+    assert told == {
+        "users": [{"id": 1_000, "followers": expected[0]}, {"id": 1_419, "followers": expected[1]}]
+    }
+    assert client.get(f"{service.url}/users/1419").json()["followers"] == expected[1]
+    assert client.get(f"{service.url}/users/1420").status_code == 404
+    assert client.post(f"{service.url}/followers", json={"ids": [1_000]}).json()["users"]
+    assert "/sparql" in client.get(service.url).text
+
+
+@pytest.mark.parametrize("ids", ["", "," * 5, ",".join(["1"] * 101)])
+def test_up_to_a_hundred_users_a_request(
+    service: serving.Service, client: httpx.Client, ids: str
+) -> None:
+    assert client.get(f"{service.url}/followers", params={"ids": ids}).status_code == 400
+
+
+@pytest.mark.parametrize("body", [b"", b"7", b"[]", b'{"ids": 7}', b"\xff"])
+def test_bodies_that_are_none(service: serving.Service, client: httpx.Client, body: bytes) -> None:
+    assert client.post(f"{service.url}/followers", content=body).status_code == 400
+
+
+def test_tags(service: serving.Service, client: httpx.Client) -> None:
+    first = client.get(f"{service.url}/users/1000")
+    again = client.get(
+        f"{service.url}/users/1000", headers={"if-none-match": first.headers["etag"]}
+    )
+    assert (again.status_code, again.content) == (304, b"")
+    other = client.get(
+        f"{service.url}/users/1001", headers={"if-none-match": first.headers["etag"]}
+    )
+    assert other.status_code == 200
+
+
+def test_the_ways_to_send_a_query(service: serving.Service, client: httpx.Client) -> None:
+    url = service.sparql
+    kind = {"content-type": "application/sparql-query"}
+    for reply in (
+        client.get(url, params={"query": COUNT}),
+        client.post(url, data={"query": COUNT}),
+        client.post(url, content=COUNT, headers=kind),
+    ):
+        assert reply.headers["content-type"] == "application/sparql-results+json"
+        assert reply.json()["results"]["bindings"][0]["n"]["value"] == "420"
+    assert client.get(url, params={"query": "ASK { ?s ?p ?o }"}).json()["boolean"] is True
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELEKT", "", "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }", "DELETE WHERE { ?s ?p ?o }",
+        "SELECT * { SERVICE <http://127.0.0.1:9/> { ?s ?p ?o } }",
+    ],
+)  # fmt: skip
+def test_queries_that_are_refused(
+    service: serving.Service, client: httpx.Client, query: str
+) -> None:
+    assert client.get(service.sparql, params={"query": query}).status_code == 400
+    assert client.post(service.sparql, data={"query": query}).status_code == 400
+
+
+def test_both_services_tell_the_same_while_values_change(client: httpx.Client) -> None:
+    """At a thousand times the speed, in the store too: no user has two values or none."""
+    with serving.started(users=50, speed=1_000.0) as service:
+        seen = set()
+        for _ in range(12):
+            reply = client.get(f"{service.url}/followers?ids=1000,1001,1002,1003,1004,1005")
+            seen.add(reply.text)
+            found = client.get(service.sparql, params={"query": COUNT}).json()
+            assert found["results"]["bindings"][0]["n"]["value"] == "50"
+            time.sleep(0.05)
+        assert len(seen) > 1
+
+
+def test_the_rate_is_limited_and_counted(client: httpx.Client) -> None:
+    with serving.started(users=5, rate=20.0, burst=2) as service:
+        url = f"{service.url}/users/1000"
+        replies = [client.get(url) for _ in range(30)]
+        codes = [reply.status_code for reply in replies]
+        assert set(codes) == {200, 429}
+        assert codes[0] == 200
+        refused = replies[codes.index(429)]
+        assert refused.headers["retry-after"] == "1"
+        stats = service.stats()
+        assert (stats["accepted"], stats["refused"]) == (codes.count(200), codes.count(429))
+        assert stats["keys"] == stats["accepted"]
+        assert 0 < stats["peak"] <= 22
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(10.0, 1), (100.0, 10), (3.0, 3)])
+def test_a_gate_lets_no_more_pass_than_it_says(rate: float, burst: int) -> None:
+    gate, rng = Gate(rate, burst), np.random.default_rng(7)
+    times = np.sort(rng.uniform(0, 20, 5_000))
+    passed = [at for at in times.tolist() if gate.wait(at) == 0]
+    assert len(passed) == pytest.approx(20 * rate, rel=0.1, abs=burst + 1)
+    for first in range(len(passed)):
+        within = np.searchsorted(passed, passed[first] + 1.0) - first
+        assert within <= rate + burst
+    assert gate.peak <= rate + burst
+    at = times.tolist()[-1] + 1e-6
+    early = gate.wait(at)
+    assert early == 0.0 or gate.wait(at + early) == 0.0
+
+
+EXPECTED = {
+    "hangs": {"timeout"},
+    "slow": {"timeout"},
+    "drips": {"timeout"},
+    "limited": {"limited"},
+    "limited-wait": {"limited"},
+    "500": {"server"},
+    "503": {"server"},
+    "invalid-json": {"garbled"},
+    "wrong-type": {"garbled"},
+    "huge": {"large"},
+    "redirect": {"redirect"},
+    "dropped": {"dropped"},
+    "missing": set(),
+    "extra": set(),
+}
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[tuple[str, App]]:
+    """The service in this process, so that its fault can be changed."""
+    import uvicorn
+
+    made = App(ServiceSettings(users=10))
+    listening = _bound(0)
+    server = uvicorn.Server(uvicorn.Config(made.asgi(), log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield f"http://127.0.0.1:{listening.getsockname()[1]}", made
+    server.should_exit = server.force_exit = True
+    thread.join()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_is_what_it_says(here: tuple[str, App], fault: str) -> None:
+    url, made = here
+    made.gate.faults.clear()
+    made.faults = Faults(0.0, fault, 0)
+    keys = np.arange(1_000, 1_010)
+    for source in (
+        HttpSource(
+            f"{url}/followers?ids={{keys}}", value="users[*].followers", key="users[*].id",
+            timeout=0.5, largest=100_000,
+        ),
+        SparqlSource(
+            f"{url}/sparql", "?user ex:followers ?followers", timeout=0.5, largest=100_000,
+            prefixes={"ex": "http://example.org/"}, namespace="http://example.org/user/",
+        ),
+    ):  # fmt: skip
+        got = source.fetch(keys, 10.0)
+        assert set(got.problems()) == EXPECTED[fault]
+        if not EXPECTED[fault]:
+            assert np.isfinite(got.values).sum() == (5 if fault == "missing" else 10)
+        source.close()
+    assert made.gate.faults == {fault: 2}
+    assert made.gate.elsewhere == 0
+
+
+def test_a_share_of_requests_goes_wrong(client: httpx.Client) -> None:
+    with serving.started(users=10, faults=0.3, seed=5) as service:
+        for _ in range(60):
+            try:
+                client.get(f"{service.url}/users/1000", timeout=0.05)
+            except httpx.HTTPError:
+                continue
+        faults = service.stats()["faults"]
+    assert 5 <= sum(faults.values()) <= 40
+    assert len(faults) > 3
+
+
+def test_it_listens_on_this_machine_only(service: serving.Service) -> None:
+    assert service.url.startswith("http://127.0.0.1:")
+    port = int(service.url.rpartition(":")[2])
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
+    for address in others - {"127.0.0.1"}:
+        with pytest.raises(OSError, match=r"refused|unreachable|timed out"):
+            socket.create_connection((str(address), port), timeout=1.0)
+
+
+@pytest.mark.parametrize(("how", "fault"), [(signal.SIGINT, "hangs"), (signal.SIGTERM, "500")])
+def test_the_command(how: signal.Signals, fault: str, client: httpx.Client) -> None:
+    """One line that says where; then it serves, and ends without a word."""
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "topwater", "serve-example", "followers", "--port", "0",
+         "--users", "5", "--fault", fault],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.match(
+            r"(http://127\.0\.0\.1:\d+) knows the followers of users 1000 to 1004", line
+        )
+        assert found is not None, line
+        if fault == "hangs":
+            with pytest.raises(httpx.TimeoutException):
+                client.get(f"{found[1]}/users/1000", timeout=0.2)
+        else:
+            assert client.get(f"{found[1]}/users/1000").status_code == 500
+        process.send_signal(how)
+        out, err = process.communicate(timeout=15)
+        assert (process.returncode, out, err) == (0, "", "")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_port_that_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        result = CliRunner().invoke(app, ["serve-example", "followers", "--port", str(port)])
+        assert result.exit_code == 1
+        assert result.stderr.startswith(f"error: the port {port} can't be used: Address already")
+        assert "fix: pass --port 0" in result.stderr
+        with (
+            pytest.raises(EnvironmentProblem, match=f"port {port} can't be used"),
+            serving.started(port=port),
+        ):
+            pass
+
+
+def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, *more: None if name == "uvicorn" else find(name, *more),
+    )
+    result = CliRunner().invoke(app, ["serve-example", "followers"])
+    assert result.exit_code == 1
+    assert result.stderr == (
+        'error: the package uvicorn is not installed\n  fix: pip install "topwater[serve]"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"port": 65_536}, "port"), ({"port": "80"}, "port"), ({"users": 0}, "users"),
+        ({"seed": -1}, "seed"), ({"latency": float("nan")}, "latency"),
+        ({"faults": 1.5}, "faults"), ({"fault": "nothing"}, "fault"), ({"rate": 0}, "rate"),
+        ({"burst": 0}, "burst"), ({"speed": -1}, "speed"), ({"users": True}, "users"),
+    ],
+)  # fmt: skip
+def test_settings_that_can_not_work(settings: dict[str, Any], field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        ServiceSettings(**settings)
+    assert caught.value.field == field
+
+
+def test_settings_on_the_command_line() -> None:
+    result = CliRunner().invoke(app, ["serve-example", "followers", "--fault", "nothing"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: fault: 'nothing' is unknown\n  fix: use one of: hangs")
+
+
+def test_what_was_asked_is_written_down(service: serving.Service, client: httpx.Client) -> None:
+    client.get(f"{service.url}/followers", params={"ids": "1000,' OR 1=1"})
+    client.get(service.sparql, params={"query": COUNT})
+    log = service.log()
+    assert log[-2] == {"path": "/followers", "keys": ["1000", "' OR 1=1"]}
+    assert log[-1] == {"path": "/sparql", "query": COUNT}
+    assert json.dumps(log)
