@@ -98,6 +98,18 @@ class Source(Protocol):
     F1. ``fetch`` answers for every key, in order, each at most once, and asks for no other.
     F2. It returns by the deadline with what it has; what failed is marked, and never raised.
     F3. It can be pickled, and connects on first use, in the process that uses it.
+
+    A source may also have these, and wrappers look for them:
+
+    ``most``
+        The most keys that one fetch may have.
+    ``punctual``
+        True if it keeps deadlines whatever happens inside; others are called in a thread of
+        their own.
+    ``check()``
+        Tries to reach the remote side, and raises ``SourceError`` naming the setting to look at.
+    ``close()``
+        Gives back connections and threads; a later fetch connects again.
     """
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
