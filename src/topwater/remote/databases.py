@@ -72,13 +72,16 @@ _SQLITE: Mapping[str, Problem] = {
     "SQLITE_MISMATCH": "client",
 }
 
+_POOL: Mapping[str, Any] = {"pool_size": 16, "max_overflow": -1}
+"""No call waits for another one's connection, and none is closed that the next window will need."""
+
 
 class Database:
     """A database of which nothing else is known."""
 
     is_postgres = False
-    engine: Mapping[str, Any] = {"pool_pre_ping": True, "max_overflow": -1}
-    """What SQLAlchemy's engine is made with: never more connections than calls at once."""
+    engine: Mapping[str, Any] = {"pool_pre_ping": True, **_POOL}
+    """What SQLAlchemy's engine is made with."""
 
     def connecting(self, args: list[Any], named: dict[str, Any], seconds: float) -> None:
         """Change what the driver is called with to connect within some seconds."""
@@ -167,7 +170,7 @@ class Postgres(Database):
     """
 
     is_postgres = True
-    engine: Mapping[str, Any] = {"isolation_level": "AUTOCOMMIT", "max_overflow": -1}
+    engine: Mapping[str, Any] = {"isolation_level": "AUTOCOMMIT", **_POOL}
 
     def __init__(self, driver: str = "psycopg") -> None:
         self.driver = driver
