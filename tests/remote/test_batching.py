@@ -96,7 +96,7 @@ def test_what_has_come_by_the_deadline_is_used() -> None:
     gate.set()
     assert got.ok.tolist() == [True, True, False, False, True, True]
     assert got.problems() == {"late": 2}
-    assert seconds < 0.8
+    assert seconds < 2.0
 
 
 def test_when_all_threads_hang_further_keys_fail_at_once() -> None:

@@ -6,8 +6,10 @@ import pickle
 import threading
 
 import numpy as np
+import pytest
 from troubled import Acting
 
+from topwater.model import Fetched
 from topwater.remote.counting import Counting, Totals
 from topwater.testing import Scripted, check_source
 
@@ -33,6 +35,16 @@ def test_a_source_that_gives_no_reasons_is_counted_too() -> None:
     counting = Counting(source)
     counting.fetch(np.array([1]))
     assert counting.totals == Totals(1, 1, 0, 0.5, {"": 1})
+
+
+def test_what_raises_is_counted_and_goes_on() -> None:
+    def act(*_: object) -> Fetched:
+        raise OSError("gone")
+
+    counting = Counting(Acting(act))
+    with pytest.raises(OSError, match="gone"):
+        counting.fetch(KEYS)
+    assert (counting.totals.calls, counting.totals.problems) == (1, {"broken": 3})
 
 
 def test_no_count_is_lost_between_threads() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.around import Around
+from topwater.remote.around import Around, failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,21 @@ class Counting(Around):
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, counted."""
-        got = self.source.fetch(keys, deadline)
+        try:
+            got = self.source.fetch(keys, deadline)
+        except Exception:
+            self._count(failed(keys, "broken"))
+            raise
+        self._count(got)
+        return got
+
+    def _count(self, got: Fetched) -> None:
         with self._lock:
             before = self._totals
             self._totals = Totals(
                 before.calls + 1,
-                before.keys + len(keys),
+                before.keys + len(got.ok),
                 before.answered + int(got.ok.sum()),
                 before.seconds + got.seconds,
                 dict(Counter(before.problems) + Counter(got.problems())),
             )
-        return got

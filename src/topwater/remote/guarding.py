@@ -16,7 +16,7 @@ from typing import Any, get_args
 import numpy as np
 
 from topwater.errors import SourceError
-from topwater.model import Fetched, FloatArray, KeyArray, Problem
+from topwater.model import Fetched, FloatArray, KeyArray, Millis, Problem
 from topwater.protocols import Source
 from topwater.remote.around import Around, failed
 from topwater.remote.crew import Crew
@@ -24,6 +24,7 @@ from topwater.remote.crew import Crew
 _log = logging.getLogger("topwater.remote")
 _PROBLEMS = frozenset(get_args(Problem))
 _SPARE = 3
+_LONGEST_CHECK = 30.0
 _told: set[str] = set()
 
 
@@ -84,13 +85,30 @@ class Guarded(Around):
         """
         if self.at_start == "ignore":
             return
+        (done,) = self._crew.run([self._checked], _LONGEST_CHECK)
+        told = done or [_unreachable(f"did not come back within {_LONGEST_CHECK:g} seconds")]
+        if told[0] is None:
+            return
+        if self.at_start == "stop":
+            raise told[0]
+        _log.warning("%s", told[0])
+
+    def _checked(self) -> list[SourceError | None]:
+        """What the check says, if anything."""
         try:
             self.check()
+        except SourceError as error:
+            return [error]
         except Exception as error:
-            told = error if isinstance(error, SourceError) else _unknown(error)
-            if self.at_start == "stop":
-                raise told from None
-            _log.warning("%s", told)
+            return [_unreachable(f"raised {type(error).__name__}")]
+        return [None]
+
+    def seek(self, now: Millis) -> None:
+        """Tell a source that has a time of its own what time it is."""
+        try:
+            super().seek(now)
+        except Exception as error:
+            _tell(self.source, error)
 
     def close(self) -> None:
         """Close the source, and let the thread go."""
@@ -128,12 +146,8 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
         return failed(keys, "broken", time.perf_counter() - begun)
 
 
-def _unknown(error: Exception) -> SourceError:
-    return SourceError(
-        f"the check of the source raised {type(error).__name__}",
-        field="source",
-        fix="call its check() to see why",
-    )
+def _unreachable(what: str) -> SourceError:
+    return SourceError(f"its check {what}", field="source", fix="call its check() to see why")
 
 
 def _tell(source: Source, error: BaseException) -> None:
