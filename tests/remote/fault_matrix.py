@@ -158,6 +158,19 @@ class Cell:
         self._check_recovered(windows)
         _close(source)
 
+    def spend(self, fetches: int) -> None:
+        """What fails is paid for all the same, and nobody asks for more instead."""
+        source = stack(self.make(self.url), retries=0)
+        windows = _Windows(source, self.server, {"fetches": fetches})
+        self.begin()
+        for _ in range(3):
+            answer = windows.answer()
+            assert answer.freshness is not None
+            assert answer.freshness.failed == answer.freshness.fetched == fetches
+        received = Counter(key for each in self.server.received for key in each.keys)
+        assert received.total() <= 3 * fetches
+        _close(source)
+
     def _check_faulty(self, answer: Answer, source: Stack) -> None:
         freshness = answer.freshness
         assert freshness is not None
@@ -190,7 +203,7 @@ class Cell:
 class _Windows:
     """A monitor that sees every key in every window, and what holds for each of its answers."""
 
-    def __init__(self, source: Stack, server: FaultServer) -> None:
+    def __init__(self, source: Stack, server: FaultServer, budget: Any = None) -> None:
         query = TopKQuery(
             key="who",
             time="at",
@@ -201,7 +214,7 @@ class _Windows:
             refresh={
                 "remote": "remote",
                 "policy": "lru",
-                "budget": {"deadline": round(DEADLINE * 1_000)},
+                "budget": budget or {"deadline": round(DEADLINE * 1_000)},
             },
         )
         self.monitor = TopKMonitor.build(query, source=source)

@@ -51,6 +51,7 @@ def cell(
             namespace=USER,
             verify=str(trusted[0]),
             largest=100_000,
+            timeout=0.3 if request.param == "hangs" else 10.0,
         )
 
     server = secure if request.param == "tls" else plain
@@ -68,3 +69,8 @@ def test_the_source_names_the_problem(cell: Cell) -> None:
 @pytest.mark.parametrize("cell", IN_LOOP, indirect=True)
 def test_every_window_is_answered_on_time(cell: Cell) -> None:
     cell.loop()
+
+
+@pytest.mark.parametrize("cell", ["500", "dropped", "hangs"], indirect=True)
+def test_a_budget_of_fetches_is_kept_while_all_fails(cell: Cell) -> None:
+    cell.spend(5)

@@ -203,6 +203,8 @@ def here() -> Iterator[tuple[str, App]]:
     server = uvicorn.Server(uvicorn.Config(made.asgi(), log_level="critical", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
+    while not server.started:
+        time.sleep(0.01)
     yield f"http://127.0.0.1:{listening.getsockname()[1]}", made
     server.should_exit = server.force_exit = True
     thread.join()

@@ -29,8 +29,8 @@ _IRI = re.compile(
 )
 _LANG = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_UNSEEN = re.compile(
-    '[\x00-\x1f"\\\\\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]'
+_ESCAPED = re.compile(
+    r"\\[uU]?|[\x00-\x1f\"\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
 
 
@@ -59,17 +59,22 @@ def literal(text: str, datatype: str | None = None, lang: str | None = None) -> 
         text.encode()
     except UnicodeEncodeError:
         return None
-    # Some endpoints resolve \uXXXX before they look for strings, and so in \\u0022 too. With its u
-    # written as \u0075 it means the same to all of them.
-    text = _UNSEEN.sub(_escaped, text)
-    text = re.sub(r"(\\\\)([uU])", lambda found: f"{found[1]}\\u{ord(found[2]):04X}", text)
+    text = _ESCAPED.sub(_escaped, text)
     if lang is not None:
         return f'"{text}"@{lang}'
     return f'"{text}"' if datatype is None else f'"{text}"^^{datatype}'
 
 
 def _escaped(found: re.Match[str]) -> str:
-    return _SHORT.get(found[0], f"\\u{ord(found[0]):04X}")
+    r"""How a character is written that can't, or should not, stand in a query as it is.
+
+    Some endpoints resolve \uXXXX before they look for strings, and so in \\u0022 too. With its u
+    written as \u0075 it means the same to all of them.
+    """
+    text = found[0]
+    if len(text) > 1:
+        return rf"\\\u{ord(text[1]):04X}"
+    return _SHORT.get(text, rf"\u{ord(text):04X}")
 
 
 def require_lang(lang: str | None) -> None:
