@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from topwater.expressions import Expression
 from topwater.expressions import parse as parse_formula
 from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
 from topwater.replica.budget import Budget
+from topwater.rspql.conditions import guards
 from topwater.rspql.plan import TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
 from topwater.windows import Windows
@@ -44,7 +46,9 @@ def windows_of(window: StreamWindow) -> Windows:
 
 def score_text(plan: Plan) -> str:
     """The score, and for items that may not be in the answer NaN."""
-    parts = [str(parse_formula(plan.score)), *plan.guards]
+    parts = [str(parse_formula(plan.score))]
+    for condition in plan.conditions:
+        parts += [str(Expression(node)) for node in guards(condition) or ()]
     if plan.service is not None and plan.service.value not in parse_formula(plan.score).columns:
         # A join value that the service does not know has NaN, and times 0 it stays so.
         parts.append(f"0 * {parse_formula(f'`{plan.service.value}`')}")

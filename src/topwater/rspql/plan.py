@@ -75,7 +75,7 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Two variables are bound to the same term."""
+    """Two variables are bound to the same term. Numbers are equal by value."""
 
     left: str
     right: str
@@ -203,7 +203,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """Our own clause, ``WITH BUDGET … POLICY … SPARE … ACCURACY …``; None for what it leaves out."""
+    """Our own clause, ``WITH BUDGET … POLICY … SPARE … ACCURACY …``; None for what is not said."""
 
     fetches: int | None = None
     deadline: Millis | None = None
@@ -242,9 +242,9 @@ class Plan:
     score, order
         A formula over the columns (with ``"each"``) or the names in ``take`` and the service's
         value; and which scores are best.
-    guards
-        Formulas that are 0 for items that may be in the answer, and NaN for the others: what
-        ``HAVING``, and ``FILTER`` on remote values, ask for. They are added to the score.
+    conditions
+        What items have to fulfil, over the same names as the score: from ``HAVING``, and from
+        ``FILTER`` on remote values. They are part of the compiled score, which is NaN elsewhere.
     k
         From ``LIMIT``.
     score_name
@@ -274,7 +274,7 @@ class Plan:
     score: str
     order: Literal["largest", "smallest"]
     k: int
-    guards: tuple[str, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     score_name: str | None = None
     group_by: bool = False
     projection: tuple[Shown, ...] = ()

@@ -1,0 +1,415 @@
+"""The parts of a query, put together to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NoReturn
+
+from rdflib.term import Variable
+
+from topwater.aggregates import RESERVED
+from topwater.expressions import Call, Expression, Name, Node, parse
+from topwater.rspql.algebra import Walker
+from topwater.rspql.conditions import Conditions, conjuncts, guards
+from topwater.rspql.formulas import Formulas
+from topwater.rspql.grouping import Grouping
+from topwater.rspql.lexing import Document
+from topwater.rspql.monotony import require_monotone
+from topwater.rspql.plan import (
+    AllOf,
+    Among,
+    AnyOf,
+    Compare,
+    Condition,
+    Not,
+    Plan,
+    Refresh,
+    Service,
+    Shown,
+    StreamWindow,
+)
+from topwater.rspql.reading import Names
+from topwater.rspql.remotes import Remote, join_variable
+from topwater.rspql.solution import Layers
+from topwater.rspql.streaming import Streaming
+
+
+@dataclass(slots=True)
+class _Remote:
+    """The service as far as it is known: what it is joined by, and what it is asked for."""
+
+    remote: Remote
+    key: str
+    value: str = ""
+    used: set[str] = field(default_factory=set)
+
+
+class Composer:
+    """Puts one plan together."""
+
+    def __init__(self, document: Document, names: Names, parts: Streaming, layers: Layers) -> None:
+        self.document = document
+        self.names = names
+        self.parts = parts
+        self.layers = layers
+        self.walker = Walker(document, names, parts)
+        self.where = self.walker.where(layers.pattern)
+        if not self.where.patterns:
+            self._fail(
+                "WHERE",
+                "no WINDOW is read: there is nothing to rank",
+                "write FROM NAMED WINDOW :w ON :stream [RANGE PT9M STEP PT3M] before WHERE, and "
+                "WINDOW :w { … } in it",
+            )
+        self.stream = self.where.stream_variables()
+        self.far = self._remote()
+
+    def plan(self) -> Plan:
+        """The plan."""
+        self._push_filters()
+        grouping = self._grouping()
+        formulas = Formulas(self.document, self._known(grouping), self._optional())
+        score = formulas.node(self.layers.rank_by)
+        having = [self._condition(formulas, each) for each in self._conditions()]
+        self.where.defaults |= formulas.defaults
+        outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
+        self._settle_value(score, having, outputs)
+        take, renamed = self._take(score, having, grouping)
+        service = self._service()
+        score = _renamed(score, renamed)
+        projection, keys = self._projection(outputs, score, renamed, take, service)
+        plan = Plan(
+            text=self.document.text,
+            name=self.parts.name,
+            operator=self.parts.operator,
+            form="select" if self.layers.template is None else "construct",
+            prefixes=self.names.prefixes,
+            windows=self._windows(),
+            patterns=tuple(self.where.patterns),
+            services=() if service is None else (service,),
+            keys=keys,
+            take=take,
+            score=formulas.written(score),
+            order="largest" if self.layers.descending else "smallest",
+            k=self.layers.k,
+            conditions=tuple(self._item_condition(each, renamed) for each in having),
+            score_name=self._score_name(),
+            group_by=self.layers.groups is not None,
+            projection=projection,
+            template=tuple(self.layers.template or ()),
+            refresh=self._refresh(service),
+            static=tuple(
+                each for each in self.parts.static if service is None or each != service.name
+            ),
+        )
+        if service is not None:
+            require_monotone(self.document, plan)
+        return plan
+
+    def _remote(self) -> _Remote | None:
+        found = self.where.remotes
+        if not found:
+            return None
+        names = {remote.name for remote in found}
+        if len(names) > 1:
+            shown = " and ".join(sorted(f"<{name}>" for name in names))
+            self._fail(
+                "SERVICE",
+                f"values come from {shown}: an item has one remote value, which one refresh gets",
+                "ask one service, and let it ask the other: SERVICE inside SERVICE",
+                last=True,
+            )
+        merged = replace(
+            found[0],
+            pattern=" . ".join(each.pattern.rstrip(" .") for each in found),
+            variables=frozenset().union(*(each.variables for each in found)),
+            optional=any(each.optional for each in found),
+        )
+        if merged.optional and len(found) > 1:
+            self._fail(
+                "OPTIONAL", "a service is asked twice, once OPTIONAL", "put all into one SERVICE"
+            )
+        return _Remote(merged, join_variable(self.document, merged, self.stream))
+
+    def _optional(self) -> set[str]:
+        if self.far is None or not self.far.remote.optional:
+            return set()
+        return set(self.far.remote.variables) - {self.far.key}
+
+    def _remote_variables(self) -> set[str]:
+        return set() if self.far is None else set(self.far.remote.variables) - {self.far.key}
+
+    def _push_filters(self) -> None:
+        """Conditions on the stream alone are checked where solutions are found."""
+        kept: list[Any] = []
+        for expression in self.where.filters:
+            for part in [expression] if isinstance(expression, Among) else conjuncts(expression):
+                if self._about(part) & self._remote_variables():
+                    kept.append(part)
+                elif isinstance(part, Among):
+                    self.where.patterns = [
+                        replace(each, filters=(*each.filters, part)) for each in self.where.patterns
+                    ]
+                else:
+                    self.where.patterns = self.walker.filtered(self.where, part)
+        self.where.filters = kept
+
+    def _about(self, expression: Any) -> set[str]:
+        """The variables of patterns that an expression or a condition uses."""
+        if isinstance(expression, Among):
+            return {expression.variable}
+        formulas = Formulas(self.document, self.where.known, self._optional())
+        condition = Conditions(self.document, formulas).condition(expression)
+        return _names_in(condition)
+
+    def _grouping(self) -> Grouping | None:
+        if self.layers.groups is None:
+            return None
+        remote = self._remote_variables()
+        return Grouping(self.document, self.layers, self.where, self.stream, remote)
+
+    def _known(self, grouping: Grouping | None) -> Mapping[str, Node]:
+        return self.where.known if grouping is None else grouping.known
+
+    def _conditions(self) -> list[Any]:
+        return [*self.where.filters, *self.layers.having]
+
+    def _condition(self, formulas: Formulas, expression: Any) -> Condition:
+        if isinstance(expression, Among):
+            return expression
+        return Conditions(self.document, formulas).condition(expression)
+
+    def _output_names(self) -> tuple[str, ...]:
+        template = self.layers.template
+        if template is None:
+            return self.layers.shown
+        found = [str(term) for triple in template for term in triple if isinstance(term, Variable)]
+        return tuple(dict.fromkeys(found))
+
+    def _settle_value(
+        self, score: Node, having: Iterable[Condition], outputs: Mapping[str, Node]
+    ) -> None:
+        """Which variable of the service is the number that is fetched."""
+        if self.far is None:
+            return
+        used = _columns(score).union(*map(_names_in, having))
+        used |= {name for node in outputs.values() for name in _columns(node)}
+        used &= self._remote_variables()
+        if len(used) > 1:
+            names = " and ".join(f"?{name}" for name in sorted(used))
+            self._fail_variable(
+                sorted(used)[1],
+                f"{names} both come from <{self.far.remote.name}>: one number per item is fetched",
+                "compute one in the service: SERVICE :s { … BIND(?a + ?b AS ?c) }",
+            )
+        self.far.value = next(iter(used), "")
+
+    def _take(
+        self, score: Node, having: Iterable[Condition], grouping: Grouping | None
+    ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
+        """What the stream contributes, and the names of variables in it."""
+        used = _columns(score).union(*map(_names_in, having))
+        if grouping is not None:
+            return grouping.take(used), {}
+        if self.far is None:
+            self._require_stream(used)
+            return "each", {}
+        used -= {self.far.value}
+        self._require_stream(used)
+        renamed: dict[str, str] = {}
+        for name in sorted(used):
+            renamed[name] = _free_name(name, {*renamed.values(), self.far.value})
+        order = [name for name in _ordered(score) if name in used] + sorted(used)
+        take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
+        return take or {"seen": "count"}, renamed
+
+    def _require_stream(self, used: set[str]) -> None:
+        for name in sorted(used):
+            if name not in self.stream:
+                self._fail_variable(
+                    name,
+                    f"?{name} has no value in every solution",
+                    "bind it in each WINDOW block, or use a variable that is bound there",
+                )
+
+    def _service(self) -> Service | None:
+        if self.far is None:
+            return None
+        remote, value = self.far.remote, self.far.value
+        pattern, default = remote.pattern, self.where.defaults.get(value)
+        if remote.optional and (not value or default is None):
+            self._fail(
+                "OPTIONAL",
+                f"?{value} is OPTIONAL and has no default, so there may be no score"
+                if value
+                else "an OPTIONAL service whose value is not used changes nothing",
+                f"write COALESCE(?{value}, 0) in its place, or take SERVICE out of OPTIONAL"
+                if value
+                else "use its value in the score, or leave it out",
+            )
+        if not value:
+            value = _free_name("found", set(remote.variables) | self.stream)
+            pattern = f"{pattern.rstrip(' .')} BIND(1 AS ?{value})"
+        return Service(remote.name, pattern, self.far.key, value, default, remote.silent)
+
+    def _item_condition(self, condition: Condition, renamed: Mapping[str, str]) -> Condition:
+        if guards(condition) is None:
+            self._fail(
+                "HAVING" if self.layers.having else "FILTER",
+                "a condition on groups or on remote values compares numbers only",
+                "write comparisons and &&, or move the condition into SERVICE",
+            )
+        return _renamed_condition(condition, renamed)
+
+    def _score_name(self) -> str | None:
+        rank_by = self.layers.rank_by
+        return str(rank_by) if isinstance(rank_by, Variable) else None
+
+    def _projection(
+        self,
+        outputs: Mapping[str, Node],
+        score: Node,
+        renamed: Mapping[str, str],
+        take: Literal["each"] | Mapping[str, str],
+        service: Service | None,
+    ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+        shown: list[Shown] = []
+        keys = [] if isinstance(take, str) else [self._single_key()]
+        numbers = set() if isinstance(take, str) else set(take)
+        numbers |= set() if service is None else {service.value}
+        for name, node in outputs.items():
+            tree = _renamed(node, renamed)
+            if tree == score and (name == self._score_name() or name not in keys):
+                shown.append(Shown(name, "score"))
+            elif node == Name(name) and isinstance(take, str) and name in self.stream:
+                keys.append(name)
+                shown.append(Shown(name, "key"))
+            elif node == Name(keys[0] if keys else ""):
+                shown.append(Shown(name, "key"))
+            elif not isinstance(take, str) and _columns(tree) <= numbers:
+                shown.append(Shown(name, "formula", str(Expression(tree))))
+            else:
+                self._refuse_shown(name, isinstance(take, str))
+        if not keys:
+            keys = [next(iter(_columns(score)), "")]
+        return tuple(shown), tuple(dict.fromkeys(keys))
+
+    def _single_key(self) -> str:
+        """The variable whose values are ranked."""
+        groups = [str(each) for each in self.layers.groups or ()]
+        own = [name for name in groups if name not in self._remote_variables()]
+        if self.layers.groups is None or (self.far is not None and own == [self.far.key]):
+            return self.far.key if self.far is not None else ""
+        if len(own) == 1 and self.far is None:
+            return own[0]
+        if self.far is not None:
+            self._fail(
+                "GROUP",
+                f"values are looked up by ?{self.far.key}, and groups are made by "
+                + (" and ".join(f"?{name}" for name in own) or "a remote value"),
+                f"write GROUP BY ?{self.far.key}",
+            )
+        names = " and ".join(f"?{name}" for name in own)
+        return self._fail(
+            "GROUP", f"groups are made by {names}: a ranking has one key", "group by one"
+        )
+
+    def _refuse_shown(self, name: str, each: bool) -> NoReturn:
+        known = name in self.stream or name in self._remote_variables() or name in self.where.known
+        if not known:
+            self._fail_variable(name, f"?{name} is bound nowhere", "leave it out, or bind it")
+        if each:
+            self._fail_variable(
+                name,
+                f"?{name} is computed, but it is not the score",
+                f"BIND it inside the WINDOW block: BIND(… AS ?{name})",
+            )
+        self._fail_variable(
+            name,
+            f"?{name} is neither what is ranked nor a part of the score",
+            "leave it out, or use it in the score; an item has its key and numbers only",
+        )
+
+    def _windows(self) -> tuple[StreamWindow, ...]:
+        used = {pattern.window for pattern in self.where.patterns}
+        found = tuple(each for each in self.parts.windows.values() if each.name in used)
+        first = found[0]
+        for other in found[1:]:
+            if (other.width, other.step, other.by) != (first.width, first.step, first.by):
+                self.document.fail(
+                    f"<{first.name}> and <{other.name}> have different widths or steps, and are "
+                    "ranked together",
+                    self.document.find("FROM"),
+                    "give them the same RANGE and STEP",
+                )
+        return found
+
+    def _refresh(self, service: Service | None) -> Refresh:
+        said = self.parts.refresh
+        if said is not None and service is None:
+            self.document.fail(
+                "WITH is about remote values, and the query has no SERVICE",
+                self.parts.refresh_at,
+                "leave WITH out",
+            )
+        return said or Refresh()
+
+    def _fail_variable(self, name: str, problem: str, fix: str) -> NoReturn:
+        self.document.fail(problem, self.document.find(f"?{name}", f"${name}", "WHERE"), fix)
+
+    def _fail(self, token: str, problem: str, fix: str, last: bool = False) -> NoReturn:
+        places = [each.start for each in self.document.tokens if each.word == token]
+        at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
+        self.document.fail(problem, at, fix)
+
+
+def _columns(node: Node) -> set[str]:
+    return set(_ordered(node))
+
+
+def _ordered(node: Node) -> tuple[str, ...]:
+    return Expression(node).columns
+
+
+def _names_in(condition: Condition) -> set[str]:
+    if isinstance(condition, AllOf | AnyOf):
+        return set().union(*(_names_in(part) for part in condition.parts))
+    if isinstance(condition, Not):
+        return _names_in(condition.part)
+    if isinstance(condition, Compare):
+        return {*parse(condition.left).columns, *parse(condition.right).columns}
+    if hasattr(condition, "variable"):
+        return {condition.variable}
+    return {condition.left, condition.right}
+
+
+def _renamed(node: Node, renamed: Mapping[str, str]) -> Node:
+    if isinstance(node, Name):
+        return Name(renamed.get(node.name, node.name))
+    if isinstance(node, Call):
+        return Call(node.op, tuple(_renamed(each, renamed) for each in node.args))
+    return node
+
+
+def _renamed_condition(condition: Condition, renamed: Mapping[str, str]) -> Condition:
+    if isinstance(condition, Compare):
+        left, right = (
+            str(Expression(_renamed(parse(side).tree, renamed)))
+            for side in (condition.left, condition.right)
+        )
+        return Compare(left, condition.op, right)
+    if isinstance(condition, AllOf | AnyOf):
+        return type(condition)(tuple(_renamed_condition(each, renamed) for each in condition.parts))
+    if isinstance(condition, Not):
+        return Not(_renamed_condition(condition.part, renamed))
+    return condition
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """A name that TopKQuery takes, and that is not taken yet."""
+    if not name.isidentifier():
+        name = f"v_{name}"
+    while name in taken or name in RESERVED:
+        name += "_"
+    return name

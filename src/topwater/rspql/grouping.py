@@ -1,0 +1,147 @@
+"""``GROUP BY``: aggregates over the window → what the stream says of a key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from rdflib.term import Variable
+
+from topwater.aggregates import RESERVED
+from topwater.expressions import Expression, Name, Node
+from topwater.rspql.algebra import Where
+from topwater.rspql.formulas import Formulas
+from topwater.rspql.lexing import Document
+from topwater.rspql.plan import Bind
+from topwater.rspql.solution import Layers
+
+_FUNCTIONS = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max", "Count": "count"}
+_PICKS = ("Min", "Max", "Avg", "Sample")
+"""Of a remote value, of which there is one for each key, these are all the same."""
+
+
+class Grouping:
+    """The aggregates of a query.
+
+    Attributes
+    ----------
+    known
+        What stands for the variables that rdflib, and ``SELECT``, give to aggregates.
+    """
+
+    def __init__(
+        self, document: Document, layers: Layers, where: Where, stream: set[str], remote: set[str]
+    ) -> None:
+        self._document = document
+        self._where = where
+        self._stream = stream
+        self._remote = remote
+        self._groups = {str(each) for each in layers.groups or ()}
+        self._taken: dict[str, str] = {}
+        self._names = _result_names(layers)
+        self.known: dict[str, Node] = dict(where.known)
+        for aggregate in layers.aggregates:
+            self.known[str(aggregate.res)] = self._aggregate(aggregate)
+        optional = {name for each in where.remotes if each.optional for name in each.variables}
+        for name, expression in layers.extends:
+            formulas = Formulas(document, self.known, optional)
+            self.known[name] = formulas.node(expression)
+            where.defaults |= formulas.defaults
+
+    def take(self, used: set[str]) -> dict[str, str]:
+        """The aggregates by their names; a count if none is used."""
+        wanted = {name: form for name, form in self._taken.items() if name in used}
+        return wanted or self._taken or {"seen": "count"}
+
+    def _aggregate(self, aggregate: Any) -> Node:
+        kind = str(aggregate.name).removeprefix("Aggregate_")
+        if aggregate.get("distinct"):
+            self._fail(
+                kind,
+                f"{kind.upper()}(DISTINCT …) would have to remember every value",
+                f"write {kind.upper()}(…) without DISTINCT",
+            )
+        node = None if aggregate.vars == "*" else self._argument(aggregate.vars)
+        used = set() if node is None else set(Expression(node).columns)
+        if used & self._remote:
+            return self._of_remote(kind, node)
+        if kind == "Sample":
+            return self._sample(node)
+        if kind not in _FUNCTIONS:
+            self._fail(kind, f"{kind.upper()} gives no number", "use COUNT, SUM, MIN, MAX or AVG")
+        return Name(self._note(kind, node, str(aggregate.res)))
+
+    def _argument(self, expression: Any) -> Node:
+        return Formulas(self._document, self._where.known, self._remote).node(expression)
+
+    def _of_remote(self, kind: str, node: Node | None) -> Node:
+        if isinstance(node, Name) and kind in _PICKS:
+            return node
+        return self._fail(
+            kind,
+            f"{kind.upper()} of a remote value: there is one for each key",
+            "use it without an aggregate, or MAX of it alone",
+        )
+
+    def _sample(self, node: Node | None) -> Node:
+        if isinstance(node, Name) and node.name in self._groups:
+            return node
+        name = node.name if isinstance(node, Name) else "…"
+        return self._document.fail(
+            f"?{name} is neither grouped by nor inside an aggregate",
+            self._document.find(f"?{name}", f"${name}", "GROUP"),
+            f"write MAX(?{name}), or leave it out",
+        )
+
+    def _note(self, kind: str, node: Node | None, result: str) -> str:
+        """A name in ``take`` for an aggregate."""
+        function = _FUNCTIONS[kind]
+        form = "count" if kind == "Count" else f"{function}(`{self._column(node)}`)"
+        for name, known in self._taken.items():
+            if known == form:
+                return name
+        name = self._free(self._names.get(result) or _label(function, node))
+        self._taken[name] = form
+        return name
+
+    def _column(self, node: Node | None) -> str:
+        """The column of a binding table with an aggregate's argument."""
+        assert node is not None  # noqa: S101
+        if isinstance(node, Name):
+            if node.name not in self._stream:
+                self._document.fail(
+                    f"?{node.name} has no value in every solution",
+                    self._document.find(f"?{node.name}", f"${node.name}"),
+                    "bind it in each WINDOW block",
+                )
+            return node.name
+        formula = str(Expression(node))
+        name = f"={formula}".replace("`", "'")
+        bind = Bind(name, formula)
+        self._where.patterns = [
+            each if bind in each.binds else replace(each, binds=(*each.binds, bind))
+            for each in self._where.patterns
+        ]
+        return name
+
+    def _free(self, name: str) -> str:
+        taken = {*RESERVED, *self._taken, *self._remote}
+        while name in taken or not name.isidentifier():
+            name = f"v_{name}" if not name.isidentifier() else f"{name}_"
+        return name
+
+    def _fail(self, kind: str, problem: str, fix: str) -> NoReturn:
+        self._document.fail(problem, self._document.find(kind, "GROUP"), fix)
+
+
+def _result_names(layers: Layers) -> dict[str, str]:
+    """The names that SELECT gives to aggregates themselves."""
+    return {
+        str(expression): name
+        for name, expression in layers.extends
+        if isinstance(expression, Variable)
+    }
+
+
+def _label(function: str, node: Node | None) -> str:
+    return f"{function}_{node.name}" if isinstance(node, Name) else function

@@ -1,0 +1,102 @@
+"""``SERVICE`` clauses: the pattern as text of its own, and what it shares with the stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from rdflib.term import BNode, URIRef, Variable
+
+from topwater.rspql.lexing import Document, Token
+from topwater.rspql.reading import Names
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A service's pattern, before it is known what it is asked for."""
+
+    name: URIRef
+    pattern: str
+    variables: frozenset[str]
+    optional: bool = False
+    silent: bool = False
+
+
+def remote_of(document: Document, names: Names, node: Any) -> Remote:
+    """A ``SERVICE`` clause."""
+    if isinstance(node.term, Variable):
+        document.fail(
+            "a SERVICE can't be a variable: only what was registered is ever asked",
+            document.find("SERVICE"),
+            "write SERVICE :name { … }, and register it: services={':name': …}",
+        )
+    tokens = _body(Document(str(node.service_string)).tokens)
+    used = frozenset(token.text[1:] for token in tokens if token.kind == "variable")
+    return Remote(
+        name=node.term,
+        pattern=_text(names, tokens),
+        variables=used,
+        silent=bool(node.get("silent")),
+    )
+
+
+def _body(tokens: list[Token]) -> list[Token]:
+    """What is between the outer braces."""
+    first = next(i for i, token in enumerate(tokens) if token.text == "{")
+    return tokens[first + 1 : -2]
+
+
+def _text(names: Names, tokens: list[Token]) -> str:
+    """Tokens as one line, with IRIs in full: it needs no prefixes, and has no comments."""
+    parts: list[str] = []
+    end = 0
+    for token in tokens:
+        text = token.text
+        if token.kind in ("iri", "name"):
+            text = names.iri(token).n3()
+        elif token.kind == "variable":
+            text = f"?{text[1:]}"
+        apart = bool(parts) and token.start > end
+        parts.append(f" {text}" if apart else text)
+        end = token.end
+    return "".join(parts).strip()
+
+
+def triples_text(triples: list[Any]) -> str:
+    """Triples of the algebra as a pattern."""
+    return " . ".join(" ".join(_written(term) for term in triple) for triple in triples)
+
+
+def _written(term: Any) -> str:
+    return f"?b{term}" if isinstance(term, BNode) else str(term.n3())
+
+
+def join_variable(document: Document, remote: Remote, stream: set[str]) -> str:
+    """The one variable that the stream and a service share."""
+    shared = sorted(remote.variables & stream)
+    if len(shared) == 1:
+        return shared[0]
+    named = " and ".join(f"?{name}" for name in shared[:3])
+    if shared:
+        _fail(
+            document,
+            f"the stream and <{remote.name}> share {len(shared)} variables, {named}: "
+            "values are looked up by one",
+            shared[1],
+            "rename one of them on one side",
+        )
+    return _fail(
+        document,
+        f"the stream and <{remote.name}> share no variable",
+        "",
+        "use the variable that joins them in both: WINDOW :w { ?user … } SERVICE :s { ?user … }",
+    )
+
+
+def _fail(document: Document, problem: str, variable: str, fix: str) -> NoReturn:
+    wanted = [f"?{variable}", f"${variable}"] if variable else []
+    start = document.find("SERVICE", "FROM")
+    places = [
+        token.start for token in document.tokens if token.text in wanted and token.start > start
+    ]
+    document.fail(problem, places[0] if places else start, fix)
