@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -111,6 +112,7 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         candidates=sum(answer.candidates for answer in answers),
         counts=replace(counts, skipped_windows=first.counts.skipped_windows),
         freshness=_freshness(answers, [rows[at][1] for at in best], accuracy),
+        problems=_problems(answers),
     )
 
 
@@ -141,6 +143,13 @@ def _freshness(
         ndcg=_average([fresh.ndcg for fresh in known], weights),
         missed=accuracy is not None and precision < accuracy,
     )
+
+
+def _problems(answers: Sequence[Answer]) -> tuple[tuple[str, int], ...]:
+    found: Counter[str] = Counter()
+    for answer in answers:
+        found.update(dict(answer.problems))
+    return tuple(sorted(found.items()))
 
 
 def _average(values: list[float], weights: IntArray | FloatArray) -> float:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from topwater.model import Fetched, KeyArray
+
+# Spark's workers can't import this module.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 START = 1_000_000
 SECONDS = 100
@@ -84,7 +91,9 @@ class Scenario:
     @property
     def source(self) -> Replay | None:
         """The remote side: the same each time."""
-        return None if self.query.refresh is None else remote_side()
+        if self.query.refresh is None:
+            return None
+        return remote_side(Flaky if self.query.refresh.policy == "lru" else Replay)
 
 
 def scenario(
@@ -147,13 +156,23 @@ def _some(rng: np.random.Generator, column: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(rng.random(len(column)) < 0.02), None, column)
 
 
-def remote_side() -> Replay:
+class Flaky(Replay):
+    """Some keys fail for some time, in two ways."""
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        got = super().fetch(keys, deadline)
+        state = (keys + self.now // 10_000) % 5
+        why = np.array(["server", "timeout"], object)[np.minimum(state, 1)]
+        return replace(got, values=np.where(state > 1, got.values, np.nan), ok=state > 1, why=why)
+
+
+def remote_side(kind: type[Replay] = Replay) -> Replay:
     """Every key's value changes several times."""
     rng = np.random.default_rng(11)
     times = np.concatenate([np.zeros(KEYS), rng.integers(0, SECONDS * 1_000, KEYS * 4)])
     keys = np.concatenate([np.arange(KEYS), rng.integers(0, KEYS, KEYS * 4)])
     steps = Steps.of(START + times.astype(np.int64), keys, rng.integers(1, 40, len(keys)) / 4)
-    return Replay(steps)
+    return kind(steps)
 
 
 def answered_locally(each: Scenario) -> list[Answer]:
@@ -228,6 +247,8 @@ class Bench:
                 batch = pa.RecordBatch.from_pylist(found, schema=self._schema)
                 (out,) = merged(self._each.query, iter([batch]))
                 found = out.to_pylist()
+                for row in found:
+                    row["problems"] = row["problems"] and dict(row["problems"])
             self.rows += found
 
     def restart(self) -> None:
@@ -297,6 +318,7 @@ _ARROW = {
     "double": pa.float64(),
     "boolean": pa.bool_(),
     "array<double>": pa.list_(pa.float64()),
+    "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
 }
 
 

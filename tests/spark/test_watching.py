@@ -40,6 +40,7 @@ def test_each_micro_batch_tells_what_it_did(ran: Ran) -> None:
 def test_refreshing_is_told_too(ran: Ran) -> None:
     first, second = ran.progress[1:3]
     assert (first.failed, second.failed) == (0, 1)
+    assert (first.problems, second.problems) == ({}, {"": 1})
     assert first.fetched == 2
     assert (first.candidates, second.candidates) == (7, 2)
     assert second.ndcg is not None
@@ -110,6 +111,8 @@ def test_a_line_for_people() -> None:
     )
     refreshed = replace(PLAIN, precision=0.875, ndcg=0.96, fetched=7, failed=1, missed=1)
     assert "fetched 7, failed 1, precision 0.88, nDCG 0.96, missed 1" in str(refreshed)
+    unlucky = replace(refreshed, failed=4, problems={"": 1, "timeout": 3})
+    assert "fetched 7, failed 4 (unknown 1, timeout 3), precision" in str(unlucky)
 
 
 def told(**observed: Row) -> Any:

@@ -54,7 +54,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
     return (
         f"kind string, `group` {group_type}, opens bigint, closes bigint, {cells}, "
-        f"exact boolean, candidates bigint, {fresh}, {counts}"
+        f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>"
     )
 
 
@@ -72,6 +72,8 @@ def packed(answer: Answer) -> dict[str, Any]:
         "candidates": answer.candidates,
         **fresh,
         **asdict(answer.counts),
+        # Null and not empty, so that metrics gather only what there is.
+        "problems": dict(answer.problems) or None,
     }
 
 
@@ -104,6 +106,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         **lists,
         **dict.fromkeys(FRESHNESS),
         **dict.fromkeys(COUNTS, 0),
+        "problems": None,
     }
 
 
@@ -130,6 +133,7 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
         F.timestamp_millis("col.time").alias("time"),
         *(F.col(f"col.{name}") for name in ("values", "remote", "age", "right")),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
+        F.coalesce("problems", F.create_map()).alias("problems"),
     ]
     return flat.select(*shown)
 
@@ -171,6 +175,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         counts=Counts(**{name: first[name] for name in COUNTS}),
         freshness=_freshness(first),
         group=first.get("group"),
+        problems=_problems(first),
     )
 
 
@@ -203,6 +208,7 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
         candidates=row["candidates"],
         counts=Counts(**{name: row[name] for name in COUNTS}),
         freshness=_freshness(row),
+        problems=_problems(row),
     )
 
 
@@ -214,3 +220,8 @@ def _freshness(row: dict[str, Any]) -> Freshness | None:
     if row["fetched"] is None:
         return None
     return Freshness(**{name: row[name] for name in FRESHNESS})
+
+
+def _problems(row: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Arrow gives a map as a list of pairs."""
+    return tuple(sorted(row["problems"] or ()))

@@ -18,6 +18,7 @@ COUNTERS = {
     "skipped_windows": "empty windows that were not answered",
     "fetched": "remote values asked for",
     "failed": "remote values that did not come",
+    "problems": "remote values that did not come, by what went wrong",
     "bad_values": "remote values that are no usable number",
     "missed": "answers below the accuracy asked for",
     "rows": "rows that Spark read",
@@ -56,11 +57,16 @@ class Exposition:
 
     def add(self, query: str, identifier: str, figures: Mapping[str, Any]) -> None:
         """Take in what a micro-batch did."""
-        labels = f'{{query="{_escaped(query)}",id="{_escaped(identifier)}"}}'
+        whose = f'query="{_escaped(query)}",id="{_escaped(identifier)}"'
+        labels = f"{{{whose}}}"
         for name in COUNTERS:
-            if name in figures:
+            if name in figures and name != "problems":
                 series = self._found.setdefault(name, {})
                 series[labels] = series.get(labels, 0) + figures[name]
+        for problem, keys in figures.get("problems", {}).items():
+            series = self._found.setdefault("problems", {})
+            at = f'{{{whose},problem="{_escaped(problem)}"}}'
+            series[at] = series.get(at, 0) + keys
         for name in GAUGES:
             if figures.get(name) is not None:
                 self._found.setdefault(name, {})[labels] = figures[name]

@@ -10,8 +10,9 @@ import contextlib
 import json
 import logging
 import threading
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -57,6 +58,8 @@ class Progress:
     fetched, failed, bad_values
         Keys asked for; those the source did not answer; and those it answered without a usable
         number.
+    problems
+        Of the keys that failed, how many by what went wrong; see :data:`topwater.model.Problem`.
     precision, ndcg
         Estimated, the mean of the answers; None if there are none, or without a remote part.
     missed
@@ -91,6 +94,7 @@ class Progress:
     precision: float | None = None
     ndcg: float | None = None
     missed: int = 0
+    problems: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
     state_memory: int = 0
     rows: int = 0
@@ -105,7 +109,8 @@ class Progress:
             f"late {self.late}, bad {bad}, candidates {self.candidates:,}",
         ]
         if self.precision is not None and self.ndcg is not None:
-            parts.append(f"fetched {self.fetched}, failed {self.failed}")
+            why = ", ".join(f"{name or 'unknown'} {n}" for name, n in self.problems.items())
+            parts.append(f"fetched {self.fetched}, failed {self.failed}{why and f' ({why})'}")
             parts.append(f"precision {self.precision:.2f}, nDCG {self.ndcg:.2f}")
             parts.append(f"missed {self.missed}")
         speed = f"rows {self.rows:,} in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
@@ -119,11 +124,12 @@ class Progress:
             return None
         seen: dict[str, Any] = observed.asDict()
         seen["bad_values"] = seen.pop("bad", 0)
-        known = {field.name for field in fields(cls)}
+        known = {each.name for each in fields(cls)}
         # A sum over no rows is null. A mean is, too, and stays so.
         counts = {
             name: value for name, value in seen.items() if name in known and value is not None
         }
+        counts["problems"] = _summed(seen.get("problems") or [])
         stages = [each for each in told.stateOperators if each.operatorName == _STAGE]
         return cls(
             query=told.name or str(told.id),
@@ -138,6 +144,13 @@ class Progress:
             rows_per_second=told.processedRowsPerSecond,
             batch_ms=told.batchDuration,
         )
+
+
+def _summed(problems: list[dict[str, int]]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for each in problems:
+        found.update(each)
+    return dict(sorted(found.items()))
 
 
 Take: TypeAlias = Callable[[Progress], object]

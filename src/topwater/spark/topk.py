@@ -89,8 +89,9 @@ def topk(
         ``window_start``, ``window_end`` (timestamps; the start is not part of the window, the
         end is), ``rank``, ``key``, ``score``, ``time``, ``values`` (what the stream contributed,
         in the order of ``take``), ``remote``, ``age`` (milliseconds), ``right``, ``exact``,
-        ``candidates``, and all of :class:`~topwater.model.Freshness` and
-        :class:`~topwater.model.Counts`; with groups, ``group``. Write it with output mode
+        ``candidates``, all of :class:`~topwater.model.Freshness` and
+        :class:`~topwater.model.Counts`, and ``problems`` (what went wrong with the keys that
+        failed, and with how many); with groups, ``group``. Write it with output mode
         ``append``.
 
     Raises
@@ -141,6 +142,7 @@ def _metrics() -> list[Column]:
         F.avg("precision").alias("precision"),
         F.avg("ndcg").alias("ndcg"),
         F.count_if("missed").alias("missed"),
+        F.collect_list("problems").alias("problems"),
     ]
 
 
