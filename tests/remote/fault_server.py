@@ -232,6 +232,8 @@ class FaultServer:
                 gone = await reader.read(1) == b""
         except TimeoutError:
             return False
+        except ConnectionError:
+            gone = True
         self.cut += gone
         return gone
 

@@ -179,6 +179,23 @@ def test_an_answer_that_can_not_be_read(
     assert got.problems() == {"garbled": 2}
 
 
+def test_keys_of_another_kind_are_others(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [
+        {
+            "user": {"type": kind, "value": USER + key},
+            "followers": {"type": "literal", "value": "7"},
+        }
+        for kind, key in (("literal", "1"), ("uri", "2"), ("bnode", "3"))
+    ]
+    body = json.dumps({"results": {"bindings": rows}}).encode()
+    monkeypatch.setattr(server, "_body", lambda _: body)
+    got = source_of(f"{server.url}/sparql").fetch(keys_of("1", "2", "3"), 5.0)
+    assert got.ok.all()
+    assert np.isfinite(got.values).tolist() == [False, True, False]
+
+
 def test_a_query_that_the_endpoint_refuses(service: serving.Service) -> None:
     got = source_of(service.sparql, f"{FOLLOWERS} FILTER NOSUCH(?user)").fetch(np.array([1]), 5.0)
     assert got.problems() == {"client": 1}
