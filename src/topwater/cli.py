@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -99,6 +100,29 @@ def state(
         found = read_state(spark, checkpoint)
         shown = [json.dumps(each.to_dict()) for each in found] if as_json else lines(found)
         typer.echo("\n".join(shown))
+
+
+@app.command()
+def explain(
+    query: Annotated[str, typer.Argument(help="A file with a query in RSP-QL; - reads stdin.")],
+    debug: Debug = False,
+) -> None:
+    """What a query would do: its windows, list and budget; what is exact, and why."""
+    with _told(debug):
+        from topwater.rspql import explain as explained
+
+        typer.echo(explained(_text_of(query)))
+
+
+def _text_of(path: str) -> str:
+    try:
+        if path == "-":
+            return typer.get_text_stream("stdin", encoding="utf-8").read()
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise TopwaterError(
+            f"{path} can't be read: {error}", fix="give the path of a text file in UTF-8"
+        ) from None
 
 
 @examples.callback()

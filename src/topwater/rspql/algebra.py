@@ -90,6 +90,7 @@ class Walker:
         self._document = document
         self._names = names
         self._parts = parts
+        self._blanks: dict[BNode, int] = {}
 
     def where(self, node: Any) -> Where:
         """A pattern outside of windows."""
@@ -203,7 +204,7 @@ class Walker:
     def _bodies(self, node: Any, window: URIRef) -> list[EventPattern]:
         """What stands inside a WINDOW block: alternatives."""
         if node.name == "BGP":
-            return [EventPattern(window, tuple(_expanded(node.triples)))]
+            return [EventPattern(window, tuple(self._expanded(node.triples)))]
         if node.name == "Union":
             return self._bodies(node.p1, window) + self._bodies(node.p2, window)
         if node.name == "Join":
@@ -218,6 +219,31 @@ class Walker:
             bodies = self._bodies(node.p, window)
             return [replace(each, binds=(*each.binds, bind)) for each in bodies]
         return self._refuse(node)
+
+    def _expanded(self, triples: list[Any]) -> Iterator[Triple]:
+        """Sequences of predicates as triples of their own; blank nodes as variables."""
+        for subject, predicate, obj in triples:
+            steps = predicate.args if isinstance(predicate, SequencePath) else [predicate]
+            ends = [self._open(BNode()) for _ in steps[1:]]
+            for step, start, end in zip(steps, [subject, *ends], [*ends, obj], strict=True):
+                yield self._single(start, step, end)
+
+    def _single(self, start: Any, step: Any, end: Any) -> Triple:
+        if isinstance(step, InvPath) and isinstance(step.arg, Identifier):
+            start, step, end = end, step.arg, start
+        if isinstance(step, Path):
+            self._fail(
+                "|",
+                "the property path is no sequence of predicates",
+                "write :a/:b, ^:a, or triples",
+            )
+        return self._open(start), step, self._open(end)
+
+    def _open(self, term: Any) -> Any:
+        """A blank node as a variable that nobody else uses."""
+        if not isinstance(term, BNode):
+            return term
+        return Variable(f"_:{self._blanks.setdefault(term, len(self._blanks))}")
 
     def _unknown_window(self, name: str) -> NoReturn:
         known = ", ".join(f"<{each}>" for each in self._parts.windows) or "none"
@@ -245,31 +271,6 @@ def _joined(one: EventPattern, other: EventPattern) -> EventPattern:
         one.filters + other.filters,
         one.binds + other.binds,
     )
-
-
-def _expanded(triples: list[Any]) -> Iterator[Triple]:
-    """Sequences of predicates as triples of their own; blank nodes as variables."""
-    for number, (subject, predicate, obj) in enumerate(triples):
-        steps = predicate.args if isinstance(predicate, SequencePath) else [predicate]
-        ends = [Variable(f"_:{number}.{i}") for i in range(1, len(steps))]
-        for step, start, end in zip(steps, [subject, *ends], [*ends, obj], strict=True):
-            yield _single(start, step, end)
-
-
-def _single(start: Any, step: Any, end: Any) -> Triple:
-    if isinstance(step, InvPath) and isinstance(step.arg, Identifier):
-        start, step, end = end, step.arg, start
-    if isinstance(step, Path):
-        raise UnsupportedPathError
-    return _open(start), step, _open(end)
-
-
-class UnsupportedPathError(Exception):
-    """A property path that is no sequence of predicates."""
-
-
-def _open(term: Any) -> Any:
-    return Variable(f"_:{term}") if isinstance(term, BNode) else term
 
 
 def _first_place(document: Document, triples: list[Any]) -> int:

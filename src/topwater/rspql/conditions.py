@@ -162,7 +162,7 @@ def _margin(condition: Condition) -> tuple[Node, bool] | None:
         left, right = parse(condition.left).tree, parse(condition.right).tree
         if condition.op in ("<", "<="):
             left, right = right, left
-        margin: Node = Call("-", (left, right))
+        margin: Node = left if right == Number(0.0) else Call("-", (left, right))
         if condition.op in ("=", "!="):
             margin = Call("abs", (margin,))
         if condition.op == "=":

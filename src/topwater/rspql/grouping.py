@@ -55,7 +55,7 @@ class Grouping:
 
     def _aggregate(self, aggregate: Any) -> Node:
         kind = str(aggregate.name).removeprefix("Aggregate_")
-        if aggregate.get("distinct"):
+        if aggregate.distinct:
             self._fail(
                 kind,
                 f"{kind.upper()}(DISTINCT …) would have to remember every value",

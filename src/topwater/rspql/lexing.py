@@ -16,7 +16,7 @@ from topwater.errors import QueryError
 MAX_LENGTH = 10_000
 """Characters in the longest query that is read."""
 
-MAX_TOKENS = 1_500
+MAX_TOKENS = 1_000
 """Tokens in the longest query that is read."""
 
 MAX_NESTING = 12
@@ -113,11 +113,14 @@ class Document:
         return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
 
     def find(self, *texts: str) -> int:
-        """Where a token with one of these texts is first, in any case; or where the text begins."""
-        wanted = [text.upper() for text in texts]
-        for token in self.tokens:
-            if token.text.upper() in wanted:
-                return token.start
+        """Where the first of these texts that there is stands first, in any case.
+
+        Where the text begins, if there is none of them.
+        """
+        for text in texts:
+            for token in self.tokens:
+                if token.text.upper() == text.upper() != "":
+                    return token.start
         return self.tokens[0].start
 
     def _unescaped(self) -> str:

@@ -36,7 +36,7 @@ def remote_of(document: Document, names: Names, node: Any) -> Remote:
         name=node.term,
         pattern=_text(names, tokens),
         variables=used,
-        silent=bool(node.get("silent")),
+        silent=bool(node.silent),
     )
 
 

@@ -78,9 +78,16 @@ def _modifiers(document: Document, node: Any, layers: Layers) -> Any:
 def _in_order(document: Document, found: list[Any]) -> tuple[str, ...]:
     """The variables as the text has them: ``*`` gives them in any order."""
     names = [str(each) for each in found if not str(each).startswith("__agg_")]
-    if "*" not in (token.text for token in document.tokens[:60]):
+    if not _takes_all(document):
         return tuple(names)
     return tuple(sorted(names, key=lambda name: document.find(f"?{name}", f"${name}")))
+
+
+def _takes_all(document: Document) -> bool:
+    """Is there a ``SELECT *``? A star after anything else multiplies."""
+    before = ("SELECT", "DISTINCT", "REDUCED", "RSTREAM", "ISTREAM", "DSTREAM")
+    pairs = zip(document.tokens, document.tokens[1:], strict=False)
+    return any(token.text == "*" and first.word in before for first, token in pairs)
 
 
 def _limit(document: Document, node: Any, layers: Layers) -> None:
