@@ -49,8 +49,9 @@ class Effort:
         the wall.
     faults
         The share of requests that go wrong.
-    rate
-        How many requests a second the service allows.
+    rate, burst
+        How many requests a second the service allows, and how many at once after a pause. A
+        service that gets no processor for a while finds all that came meanwhile at once.
     seconds
         How long the limit is tried.
     processes
@@ -62,6 +63,7 @@ class Effort:
     pace_ms: int = 600
     faults: float = 0.2
     rate: int = 50
+    burst: int = 10
     seconds: float = 20.0
     processes: int = 4
 
@@ -223,7 +225,8 @@ def _queued_ms() -> float:
 
 def sharing(effort: Effort, seed: int) -> Usage:
     """Let several processes ask for more than a service allows."""
-    with started(users=_USERS, seed=seed, latency=0.01, rate=effort.rate) as service:
+    settings = {"users": _USERS, "seed": seed, "latency": 0.01}
+    with started(**settings, rate=effort.rate, burst=effort.burst) as service:
         source = _source(service, effort.rate, at_once=2)
         with _pool(effort) as pool:
             # All of them must be there before anything is counted.
@@ -310,6 +313,7 @@ def _report(effort: Effort, answers: Punctuality, usage: Usage) -> dict[str, Any
         "faults": service["faults"],
         "faults_share": sum(service["faults"].values()) / max(1, service["accepted"]),
         "rate": effort.rate,
+        "rate_burst": effort.burst,
         "rate_peak": usage.peak,
         "processes": effort.processes,
         "targets": [asdict(target) for target in check_targets(figures)],
