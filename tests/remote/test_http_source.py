@@ -485,6 +485,7 @@ def test_a_secret_that_is_not_set(server: FaultServer, monkeypatch: pytest.Monke
         ({"headers": ["X"]}, "headers", "no mapping"),
         ({"timeout": 0}, "timeout", "above 0"),
         ({"largest": -1}, "largest", "above 0"),
+        ({"verify": None}, "verify", "no file"),
     ],
 )
 def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: str) -> None:

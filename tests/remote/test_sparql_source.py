@@ -380,6 +380,7 @@ def test_an_endpoint_is_checked_at_the_start(
         ({"prefixes": {"e x": "http://a/"}}, "prefixes", "no prefix"),
         ({"prefixes": {"ex": "a> <b"}}, "prefixes.ex", "no IRI"),
         ({"timeout": -1}, "timeout", "above 0"),
+        ({"verify": None}, "verify", "no file"),
     ],
 )
 def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: str) -> None:

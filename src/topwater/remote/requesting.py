@@ -17,6 +17,7 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from topwater.errors import QueryError
 from topwater.remote.background import finished, let_run
 from topwater.remote.replies import Reply, problem_of, read
 
@@ -57,11 +58,18 @@ class Requester:
         Whether certificates are checked; or the file with the authorities to trust.
     """
 
-    def __init__(self, *, largest: int = LARGEST, verify: bool | str = True) -> None:
+    def __init__(self, *, largest: int = LARGEST, verify: Any = True) -> None:
+        if not isinstance(verify, bool | str) or verify == "":
+            raise QueryError(
+                f"{verify!r} is no file",
+                field="verify",
+                fix="name the file with the authorities to trust, or leave it out",
+            )
         self.largest = largest
-        self.verify = verify
+        self.verify: bool | str = verify
         self._client: httpx.AsyncClient | None = None
         self._process = 0
+        self._end: weakref.finalize[Any, Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"largest": self.largest, "verify": self.verify}
@@ -89,10 +97,12 @@ class Requester:
 
     def close(self) -> None:
         """Close the connections. A later request opens new ones."""
-        if self._client is not None and self._process == os.getpid():
+        client, self._client = self._client, None
+        if self._end is not None:
+            self._end.detach()
+        if client is not None and self._process == os.getpid():
             with contextlib.suppress(Exception):
-                finished(self._client.aclose(), 1.0)
-        self._client = None
+                finished(client.aclose(), 1.0)
 
     async def _exchange(self, ask: Ask, until: float) -> Reply | None:
         """The reply to ``ask``; None when time is over."""
@@ -116,10 +126,13 @@ class Requester:
 
     def _connected(self) -> httpx.AsyncClient:
         """In the loop's thread: loading httpx takes longer than some deadlines allow."""
-        if self._client is None or self._process != os.getpid():
-            self._client, self._process = _client(self.verify), os.getpid()
-            weakref.finalize(self, _abandon, self._client, self._process).atexit = False
-        return self._client
+        client = self._client
+        if client is None or self._process != os.getpid():
+            client = self._client = _client(self.verify)
+            self._process = os.getpid()
+            self._end = weakref.finalize(self, _abandon, client, self._process)
+            self._end.atexit = False
+        return client
 
 
 @functools.cache
@@ -144,7 +157,9 @@ def _client(verify: bool | str) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         verify=trusted,
         timeout=None,  # noqa: S113 - the request as a whole has a deadline
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=32),
+        limits=httpx.Limits(
+            max_connections=None, max_keepalive_connections=32, keepalive_expiry=30.0
+        ),
         headers={"accept-encoding": "gzip", "user-agent": "topwater"},
     )
 

@@ -63,7 +63,7 @@ class ServiceSettings:
     speed: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, least, top in (("port", 0, 65_535), ("users", 1, 1_000_000), ("seed", 0, None)):
+        for name, least, top in (("port", 0, 65_535), ("users", 1, 100_000), ("seed", 0, None)):
             _require(name, getattr(self, name), least, top, whole=True)
         for name, most in (("latency", 3_600), ("faults", 1), ("speed", 1e6)):
             _require(name, getattr(self, name), 0, most)
