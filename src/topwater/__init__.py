@@ -3,7 +3,8 @@
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
-from topwater.errors import BatchError, QueryError, StateError, TopwaterError
+from topwater import remote
+from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
 from topwater.local import run
 from topwater.model import Answer, Counts, Row, Window
 from topwater.monitor import TopKMonitor, TopKQuery
@@ -21,6 +22,7 @@ __all__ = [
     "Formula",
     "QueryError",
     "Row",
+    "SourceError",
     "StateError",
     "TopKMonitor",
     "TopKQuery",
@@ -29,6 +31,7 @@ __all__ = [
     "WeightedSum",
     "Window",
     "counting",
+    "remote",
     "run",
     "sliding",
     "spark",

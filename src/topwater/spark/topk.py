@@ -20,6 +20,7 @@ from pyspark.sql.types import StructType
 from topwater.errors import BatchError, QueryError
 from topwater.monitor import TopKMonitor
 from topwater.reading import keys_of, read
+from topwater.remote.guarding import guarded
 from topwater.sharding import Shard
 from topwater.spark.answers import COUNTS, merged, packed_schema, unpacked
 from topwater.spark.files import Files, active_session, used
@@ -70,7 +71,8 @@ def topk(
         order of the events, which Spark does not keep.
     source
         Where remote values are fetched, if the query has a remote part. It is sent to the
-        executors, and connects there once per worker.
+        executors, and connects there once per worker. If it can't be reached from here either,
+        that is said now; it stops the query only if its ``at_start`` is ``"stop"``.
     shards
         How many state partitions share the work. With a ranking per group, groups are divided
         among them; otherwise keys are, each shard gets its part of the budget, and their answers
@@ -100,11 +102,15 @@ def topk(
         If the query and the columns do not fit together, before anything starts.
     EnvironmentProblem
         If the session lacks a setting; see :func:`topwater.spark.settings`.
+    SourceError
+        If the source can't be reached, and was told to stop then.
     """
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
+    if source is not None:
+        guarded(source).start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     processor = MonitorProcessor(
         query.to_json(),
