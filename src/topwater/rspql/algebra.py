@@ -14,7 +14,7 @@ from topwater.rspql.conditions import Conditions
 from topwater.rspql.formulas import Formulas
 from topwater.rspql.lexing import Document
 from topwater.rspql.plan import Among, Bind, EventPattern, Triple
-from topwater.rspql.reading import Names
+from topwater.rspql.reading import Names, shown
 from topwater.rspql.remotes import Remote, remote_of, triples_text
 from topwater.rspql.streaming import Streaming
 
@@ -91,6 +91,7 @@ class Walker:
         self._names = names
         self._parts = parts
         self._blanks: dict[BNode, int] = {}
+        self._services = 0
 
     def where(self, node: Any) -> Where:
         """A pattern outside of windows."""
@@ -139,27 +140,27 @@ class Walker:
     def _graph(self, node: Any) -> Where:
         if isinstance(node.term, Variable):
             if not self._parts.windows:
-                self._unknown_window("?" + node.term)
+                self._unknown_window(node.term)
             windows = list(self._parts.windows)
         elif node.term in self._parts.windows:
             windows = [node.term]
         elif node.term in self._parts.static and node.p.name == "BGP":
             return self._static(node.p.triples, node.term)
         else:
-            self._unknown_window(f"<{node.term}>")
+            self._unknown_window(node.term)
         return Where([body for window in windows for body in self._bodies(node.p, window)])
 
     def _servicegraphpattern(self, node: Any) -> Where:
-        return Where(remotes=[remote_of(self._document, self._names, node)])
+        self._services += 1
+        return Where(remotes=[remote_of(self._document, self._names, node, self._services - 1)])
 
     def _bgp(self, node: Any) -> Where:
         if not node.triples:
             return Where()
         if len(self._parts.static) != 1:
-            first = _first_place(self._document, node.triples)
             self._document.fail(
                 "the triples are in no WINDOW and in no SERVICE",
-                first,
+                self._place(node.triples[0][1]),
                 "put them into WINDOW :w { … } or SERVICE :s { … }",
             )
         return self._static(node.triples, self._parts.static[0])
@@ -245,11 +246,16 @@ class Walker:
             return term
         return Variable(f"_:{self._blanks.setdefault(term, len(self._blanks))}")
 
-    def _unknown_window(self, name: str) -> NoReturn:
+    def _place(self, term: Any) -> int:
+        """Where a term of a pattern is first, if it can be found."""
+        told = shown(term, self._names.prefixes) if isinstance(term, URIRef) else f"?{term}"
+        return self._document.find(told, f"<{term}>", "WHERE", "{")
+
+    def _unknown_window(self, name: Any) -> NoReturn:
         known = ", ".join(f"<{each}>" for each in self._parts.windows) or "none"
-        self._fail(
-            "WINDOW",
-            f"no window is called {name}",
+        self._document.fail(
+            f"no window is called {name.n3()}",
+            self._place(name),
             f"declare it: FROM NAMED WINDOW :w ON :s [RANGE PT9M STEP PT3M]; declared: {known}",
         )
 
@@ -261,7 +267,12 @@ class Walker:
         self._fail(token, problem, fix)
 
     def _fail(self, token: str, problem: str, fix: str) -> NoReturn:
-        self._document.fail(problem, self._document.find(token, "WHERE", "{"), fix)
+        self._document.fail(problem, self._last(token), fix)
+
+    def _last(self, word: str) -> int:
+        """Where a token is last: windows are declared before they are read."""
+        found = [token.start for token in self._document.tokens if token.text.upper() == word]
+        return found[-1] if found else self._document.find("WHERE", "{")
 
 
 def _joined(one: EventPattern, other: EventPattern) -> EventPattern:
@@ -271,8 +282,3 @@ def _joined(one: EventPattern, other: EventPattern) -> EventPattern:
         one.filters + other.filters,
         one.binds + other.binds,
     )
-
-
-def _first_place(document: Document, triples: list[Any]) -> int:
-    name = next((str(term) for term in triples[0] if isinstance(term, Variable)), "")
-    return document.find(f"?{name}", f"${name}", "WHERE")

@@ -75,7 +75,7 @@ class Composer:
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
         self._settle_value(score, having, outputs)
-        take, renamed = self._take(score, having, grouping)
+        take, renamed = self._take(score, having, outputs, grouping)
         service = self._service()
         score = _renamed(score, renamed)
         projection, keys = self._projection(outputs, score, renamed, take, service)
@@ -206,12 +206,16 @@ class Composer:
         self.far.value = next(iter(used), "")
 
     def _take(
-        self, score: Node, having: Iterable[Condition], grouping: Grouping | None
+        self,
+        score: Node,
+        having: Iterable[Condition],
+        outputs: Mapping[str, Node],
+        grouping: Grouping | None,
     ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
         """What the stream contributes, and the names of variables in it."""
         used = _columns(score).union(*map(_names_in, having))
         if grouping is not None:
-            return grouping.take(used), {}
+            return grouping.take(used.union(*map(_columns, outputs.values()))), {}
         if self.far is None:
             self._require_stream(used)
             return "each", {}
@@ -257,8 +261,9 @@ class Composer:
         if guards(condition) is None:
             self._fail(
                 "HAVING" if self.layers.having else "FILTER",
-                "a condition on groups or on remote values compares numbers only",
-                "write comparisons and &&, or move the condition into SERVICE",
+                "a condition on groups or on remote values is more than a comparison of numbers",
+                "write comparisons and &&, and || between comparisons that are all < > or all "
+                "<= >=; or move the condition into SERVICE",
             )
         return _renamed_condition(condition, renamed)
 

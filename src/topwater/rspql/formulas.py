@@ -134,7 +134,8 @@ class Formulas:
         if name in _CASTS and len(args) == 1:
             return args[0]
         if name not in _FUNCTIONS:
-            self._fail_at(f"the function <{name}> is unknown", "", f"{_USABLE}: {_names()}")
+            fix = f"{_USABLE}: {_names()}"
+            self._document.fail(f"the function <{name}> is unknown", self._called(name), fix)
         own, least, most = _FUNCTIONS[name]
         if not least <= len(args) <= most:
             self._fail_at(f"{own} takes {least} argument(s), not {len(args)}", "")
@@ -143,6 +144,14 @@ class Formulas:
         if own in ("norm", "clip") and not _is_range(*args[1:]):
             self._fail_at(f"{own} has no range", "", "write the lower end first")
         return Call(own, tuple(args))
+
+    def _called(self, name: str) -> int:
+        """Where a function is called."""
+        for token, after in zip(self._document.tokens, self._document.tokens[1:], strict=False):
+            local = token.text.strip("<>").rpartition(":")[2]
+            if token.kind in ("iri", "name") and after.text == "(" and name.endswith(local):
+                return token.start
+        return self._document.find("ORDER")
 
     def _refuse(self, expression: Any) -> NoReturn:
         name = str(expression.name).removeprefix("Builtin_").removeprefix("Aggregate_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -22,15 +23,15 @@ class Remote:
     silent: bool = False
 
 
-def remote_of(document: Document, names: Names, node: Any) -> Remote:
-    """A ``SERVICE`` clause."""
+def remote_of(document: Document, names: Names, node: Any, number: int) -> Remote:
+    """The ``SERVICE`` clause with this number, in the order of the text."""
     if isinstance(node.term, Variable):
         document.fail(
             "a SERVICE can't be a variable: only what was registered is ever asked",
             document.find("SERVICE"),
             "write SERVICE :name { … }, and register it: services={':name': …}",
         )
-    tokens = _body(Document(str(node.service_string)).tokens)
+    tokens = list(bodies(document))[number]
     used = frozenset(token.text[1:] for token in tokens if token.kind == "variable")
     return Remote(
         name=node.term,
@@ -40,10 +41,25 @@ def remote_of(document: Document, names: Names, node: Any) -> Remote:
     )
 
 
-def _body(tokens: list[Token]) -> list[Token]:
-    """What is between the outer braces."""
-    first = next(i for i, token in enumerate(tokens) if token.text == "{")
-    return tokens[first + 1 : -2]
+def bodies(document: Document) -> Iterator[list[Token]]:
+    """What is between the braces of each ``SERVICE`` that is in no other one.
+
+    rdflib keeps this text too, but gives that of the first clause to all that ask one service.
+    """
+    tokens = document.tokens
+    at = 0
+    while at < len(tokens):
+        if tokens[at].word != "SERVICE":
+            at += 1
+            continue
+        opened = next(i for i in range(at, len(tokens)) if tokens[i].text == "{")
+        level = tokens[opened].level
+        at = next(
+            i
+            for i in range(opened + 1, len(tokens))
+            if tokens[i].level <= level + 1 and tokens[i].text == "}"
+        )
+        yield tokens[opened + 1 : at]
 
 
 def _text(names: Names, tokens: list[Token]) -> str:
