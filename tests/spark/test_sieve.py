@@ -146,6 +146,15 @@ def test_too_much_for_one_portion_makes_several(spark: SparkSession) -> None:
     assert all(bytes(row.portion).startswith(MARK) for row in rows)
 
 
+def test_very_many_panes_are_held_in_little_memory(spark: SparkSession, tmp_path: Path) -> None:
+    rows = 300_000
+    table = pa.table({"at": START + 1 + np.arange(rows), "x": np.ones(rows), "id": np.arange(rows)})
+    query = replace(QUERY, window=sliding("1 s", "1 ms", start=START), k=2**40)
+    parts = in_java(one_file(spark, tmp_path, table), query)
+    assert [len(part.moments) for part in parts] == [262_144, rows - 262_144]
+    assert sum(part.counts.events for part in parts) == rows
+
+
 @pytest.mark.parametrize(
     ("query", "schema"),
     [

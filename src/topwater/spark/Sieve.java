@@ -21,7 +21,7 @@ import org.apache.spark.sql.RowFactory;
  */
 public final class Sieve implements MapPartitionsFunction {
     static final long MARK = 0x6576656973706f74L; // topsieve, backwards
-    static final int MOST_ITEMS = 1 << 20;
+    static final int MOST_SLOTS = 1 << 20;
     static final long MOST_BYTES = 1L << 26;
 
     private final int k;
@@ -63,7 +63,7 @@ public final class Sieve implements MapPartitionsFunction {
         public boolean hasNext() {
             if (ready.isEmpty() && rows.hasNext()) {
                 Kept kept = new Kept(sieve);
-                while (rows.hasNext() && kept.items < MOST_ITEMS && kept.bytes < MOST_BYTES) {
+                while (rows.hasNext() && kept.slots < MOST_SLOTS && kept.bytes < MOST_BYTES) {
                     kept.add((Row) rows.next());
                 }
                 byte[] packed = kept.packed();
@@ -91,7 +91,7 @@ public final class Sieve implements MapPartitionsFunction {
 
     /** What is left of the rows so far. The order of the counts is that of sieve.py. */
     static final class Kept {
-        int items = 0;
+        int slots = 0;
         long bytes = 0;
 
         private final Sieve sieve;
@@ -144,10 +144,10 @@ public final class Sieve implements MapPartitionsFunction {
         }
 
         private void keep(Pane pane, double score, long time, Object key) {
-            items -= pane.size;
+            slots -= pane.scores.length;
             bytes -= pane.bytes;
             pane.add(score, time, key, sieve.k);
-            items += pane.size;
+            slots += pane.scores.length;
             bytes += pane.bytes;
         }
 
@@ -159,6 +159,7 @@ public final class Sieve implements MapPartitionsFunction {
                 if (current == null) {
                     current = new Pane(number.longValue(), sieve);
                     panes.put(number, current);
+                    slots += current.scores.length;
                 }
             }
             return current;
@@ -236,9 +237,9 @@ public final class Sieve implements MapPartitionsFunction {
         long events = 0;
         long newest = Long.MIN_VALUE;
         double floor = Double.NEGATIVE_INFINITY;
-        double[] scores = new double[32];
-        long[] times = new long[32];
-        Object[] keys = new Object[32];
+        double[] scores = new double[4];
+        long[] times = new long[4];
+        Object[] keys = new Object[4];
         int size = 0;
         long bytes = 0;
 
@@ -255,7 +256,7 @@ public final class Sieve implements MapPartitionsFunction {
 
         void add(double score, long time, Object key, int k) {
             if (size == scores.length) {
-                if (size >= 2L * k) {
+                if (size >= 32 && size >= 2L * k) {
                     cut(k);
                 }
                 // Where nearly all tie, cutting frees nothing.

@@ -45,6 +45,7 @@ MARK = b"topsieve"
 """How the bytes begin that Java has packed."""
 
 _CLASS = "topwater.Sieve"
+_MOST = 2**31 - 1  # Java counts no further
 _INTEGERS = (ByteType, ShortType, IntegerType, LongType)
 _COUNTS = ("events", "before_start", "bad_key", "bad_time", "bad_score")
 
@@ -63,7 +64,7 @@ def sieved(events: DataFrame, query: TopKQuery, schema: str, shards: int) -> Dat
     text, column = key
     spark, windows = events.sparkSession, query.window
     sizes = (windows.start, windows.pane, per, FARTHEST * per)
-    sieve = _made(spark, query.k, *sizes, text, shards)
+    sieve = _made(spark, min(query.k, _MOST), *sizes, text, shards)
     sql = _jvm(spark).org.apache.spark.sql
     encoder = sql.Encoders.row(sql.types.StructType.fromDDL(schema))
     rows = events.select(time, score, column)._jdf
