@@ -12,45 +12,38 @@ from topwater.evaluate.benching import short
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Print all but the targets."""
-    console.print(_answers(report))
-    console.print(_counted("what the service did wrong", "fault", "requests", report["faults"]))
-    console.print(_counted("what the answers tell", "problem", "keys", report["problems"]))
     console.print(
-        f"limit of {report['rate']} requests a second, shared by {report['processes']} processes: "
+        f"{report['windows']:,} windows, {report['on_time']:.2%} of their answers within "
+        f"{report['deadline_ms']} ms, while {report['faults_share']:.0%} of {report['requests']:,} "
+        "requests went wrong",
+        soft_wrap=True,
+    )
+    console.print(
+        f"late: {report['late']}, of them {report['late_for_want_of_a_processor']} for want of a "
+        f"processor; by {short(report['overshoot_ms_p50'])} ms (median), "
+        f"{short(report['overshoot_ms_p99'])} ms (p99), {short(report['overshoot_ms_max'])} ms "
+        "(worst) of all windows",
+        soft_wrap=True,
+    )
+    console.print(
+        f"keys: {report['keys_fetched']:,} asked for, {report['keys_failed']:,} failed, in "
+        f"{report['windows_with_failures']:,} windows",
+        soft_wrap=True,
+    )
+    console.print(
+        f"limit: {report['rate']} requests a second, shared by {report['processes']} processes: "
         f"{report['rate_used']:.1%} used, at most {report['rate_peak']} in one second, "
         f"{report['rate_exceeded']} refused",
         soft_wrap=True,
     )
+    console.print(_counted("fault of the service", "requests", report["faults"]))
+    console.print(_counted("problem in the answers", "keys", report["problems"]))
 
 
-def _table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", no_wrap=True)
-    return table
-
-
-def _answers(report: dict[str, Any]) -> Table:
-    share = report["faults_share"]
-    table = _table(
-        f"answers within {report['deadline_ms']} ms, while {share:.0%} of {report['requests']:,} "
-        "requests went wrong",
-        *("windows", "on time", "late", "no processor", "late ms p50", "p99", "max"),
-        *("with failures", "keys", "failed"),
-    )
-    late = ("overshoot_ms_p50", "overshoot_ms_p99", "overshoot_ms_max")
-    table.add_row(
-        f"{report['windows']:,}",
-        f"{report['on_time']:.2%}",
-        *(str(report[name]) for name in ("late", "late_for_want_of_a_processor")),
-        *(short(report[name]) for name in late),
-        *(f"{report[n]:,}" for n in ("windows_with_failures", "keys_fetched", "keys_failed")),
-    )
-    return table
-
-
-def _counted(title: str, name: str, unit: str, counts: dict[str, int]) -> Table:
-    table = _table(title, name, unit)
+def _counted(name: str, unit: str, counts: dict[str, int]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column(name, no_wrap=True, min_width=24)
+    table.add_column(unit, justify="right", no_wrap=True)
     for each, count in sorted(counts.items(), key=lambda item: -item[1]):
         table.add_row(each or "(not told)", f"{count:,}")
     return table
