@@ -148,7 +148,10 @@ class Walker:
             return self._static(node.p.triples, node.term)
         else:
             self._unknown_window(node.term)
-        return Where([body for window in windows for body in self._bodies(node.p, window)])
+        found = [body for window in windows for body in self._bodies(node.p, window)]
+        if not all(body.triples for body in found):
+            self._fail("WINDOW", "the WINDOW block has no triples", "write WINDOW :w { ?s ?p ?o }")
+        return Where(found)
 
     def _servicegraphpattern(self, node: Any) -> Where:
         self._services += 1

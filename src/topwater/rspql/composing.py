@@ -10,8 +10,8 @@ from rdflib.term import Variable
 
 from topwater.aggregates import RESERVED
 from topwater.expressions import Call, Expression, Name, Node, parse
-from topwater.rspql.algebra import Walker
-from topwater.rspql.conditions import Conditions, conjuncts, guards
+from topwater.rspql.algebra import Walker, variables
+from topwater.rspql.conditions import Conditions, conjuncts, guards, names_in
 from topwater.rspql.formulas import Formulas
 from topwater.rspql.grouping import Grouping
 from topwater.rspql.lexing import Document
@@ -68,6 +68,7 @@ class Composer:
     def plan(self) -> Plan:
         """The plan."""
         self._push_filters()
+        self._require_bound()
         grouping = self._grouping()
         formulas = Formulas(self.document, self._known(grouping), self._optional())
         score = formulas.node(self.layers.rank_by)
@@ -154,6 +155,31 @@ class Composer:
                 else:
                     self.where.patterns = self.walker.filtered(self.where, part)
         self.where.filters = kept
+        if kept and self._optional():
+            self._fail(
+                "FILTER",
+                "a FILTER is about an OPTIONAL value, which may be missing",
+                "move it into SERVICE, or take SERVICE out of OPTIONAL",
+                last=True,
+            )
+
+    def _require_bound(self) -> None:
+        """Refuse what uses variables without a value: it never holds."""
+        for pattern in self.where.patterns:
+            bound = variables(replace(pattern, binds=()))
+            for bind in pattern.binds:
+                self._require(bound, set(parse(bind.formula).columns), "BIND")
+                bound.add(bind.variable)
+            for condition in pattern.filters:
+                self._require(bound, names_in(condition), "the condition")
+
+    def _require(self, bound: set[str], used: set[str], where: str) -> None:
+        for name in sorted(used - bound):
+            self._fail_variable(
+                name,
+                f"?{name} has no value where {where} needs it",
+                "bind it before, in each WINDOW block, or leave it out",
+            )
 
     def _about(self, expression: Any) -> set[str]:
         """The variables of patterns that an expression or a condition uses."""
@@ -161,7 +187,7 @@ class Composer:
             return {expression.variable}
         formulas = Formulas(self.document, self.where.known, self._optional())
         condition = Conditions(self.document, formulas).condition(expression)
-        return _names_in(condition)
+        return names_in(condition)
 
     def _grouping(self) -> Grouping | None:
         if self.layers.groups is None:
@@ -193,7 +219,7 @@ class Composer:
         """Which variable of the service is the number that is fetched."""
         if self.far is None:
             return
-        used = _columns(score).union(*map(_names_in, having))
+        used = _columns(score).union(*map(names_in, having))
         used |= {name for node in outputs.values() for name in _columns(node)}
         used &= self._remote_variables()
         if len(used) > 1:
@@ -213,11 +239,12 @@ class Composer:
         grouping: Grouping | None,
     ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
         """What the stream contributes, and the names of variables in it."""
-        used = _columns(score).union(*map(_names_in, having))
+        used = _columns(score).union(*map(names_in, having))
         if grouping is not None:
             return grouping.take(used.union(*map(_columns, outputs.values()))), {}
         if self.far is None:
             self._require_stream(used)
+            self._require_repeats()
             return "each", {}
         used -= {self.far.value}
         self._require_stream(used)
@@ -227,6 +254,14 @@ class Composer:
         order = [name for name in _ordered(score) if name in used] + sorted(used)
         take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
         return take or {"seen": "count"}, renamed
+
+    def _require_repeats(self) -> None:
+        if self.layers.distinct:
+            self._fail(
+                "DISTINCT",
+                "DISTINCT would have to remember every solution: each is an item of its own",
+                "leave it out, or GROUP BY the variable to rank",
+            )
 
     def _require_stream(self, used: set[str]) -> None:
         for name in sorted(used):
@@ -296,9 +331,21 @@ class Composer:
                 shown.append(Shown(name, "formula", str(Expression(tree))))
             else:
                 self._refuse_shown(name, isinstance(take, str))
-        if not keys:
-            keys = [next(iter(_columns(score)), "")]
-        return tuple(shown), tuple(dict.fromkeys(keys))
+        return tuple(shown), self._told_apart(keys, score, isinstance(take, str))
+
+    def _told_apart(self, keys: list[str], score: Node, each: bool) -> tuple[str, ...]:
+        """The keys, such that their column has another name than those of numbers."""
+        numbers = _ordered(score)
+        found = tuple(dict.fromkeys(keys)) or numbers[:1]
+        if len(found) > 1 or found[0] not in numbers:
+            return found
+        if not each:
+            self._fail_variable(
+                found[0],
+                f"?{found[0]} tells items apart, and can't be part of the score too",
+                "rank by another variable",
+            )
+        return found * 2
 
     def _single_key(self) -> str:
         """The variable whose values are ranked."""
@@ -375,18 +422,6 @@ def _columns(node: Node) -> set[str]:
 
 def _ordered(node: Node) -> tuple[str, ...]:
     return Expression(node).columns
-
-
-def _names_in(condition: Condition) -> set[str]:
-    if isinstance(condition, AllOf | AnyOf):
-        return set().union(*(_names_in(part) for part in condition.parts))
-    if isinstance(condition, Not):
-        return _names_in(condition.part)
-    if isinstance(condition, Compare):
-        return {*parse(condition.left).columns, *parse(condition.right).columns}
-    if hasattr(condition, "variable"):
-        return {condition.variable}
-    return {condition.left, condition.right}
 
 
 def _renamed(node: Node, renamed: Mapping[str, str]) -> Node:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -79,8 +80,8 @@ class Conditions:
             return None
         if isinstance(right, URIRef):
             return Among(str(left), (right,))
-        if isinstance(right, Literal) and not isinstance(right.value, int | float):
-            return Among(str(left), (right,)) if not _is_decimal(right) else None
+        if isinstance(right, Literal):
+            return None if _is_number(right) else Among(str(left), (right,))
         if isinstance(right, Variable) and str(right) not in self._formulas.known:
             return Alike(str(left), str(right))
         return None
@@ -121,8 +122,9 @@ class Conditions:
         self._document.fail(problem, self._document.find(where, "FILTER", "HAVING"), _USABLE)
 
 
-def _is_decimal(literal: Literal) -> bool:
-    return type(literal.value).__name__ == "Decimal"
+def _is_number(literal: Literal) -> bool:
+    is_truth = isinstance(literal.value, bool)
+    return isinstance(literal.value, int | float | Decimal) and not is_truth
 
 
 def _listed(given: Any) -> list[Any]:
@@ -184,3 +186,16 @@ def _margin_of_not(condition: Condition) -> tuple[Node, bool] | None:
         flipped: Any = _FLIPPED[condition.op]
         return _margin(Compare(condition.left, flipped, condition.right))
     return None
+
+
+def names_in(condition: Condition) -> set[str]:
+    """The variables that a condition is about."""
+    if isinstance(condition, AllOf | AnyOf):
+        return set().union(*(names_in(part) for part in condition.parts))
+    if isinstance(condition, Not):
+        return names_in(condition.part)
+    if isinstance(condition, Compare):
+        return {*parse(condition.left).columns, *parse(condition.right).columns}
+    if isinstance(condition, Alike):
+        return {condition.left, condition.right}
+    return {condition.variable}

@@ -107,13 +107,14 @@ class Grouping:
     def _column(self, node: Node | None) -> str:
         """The column of a binding table with an aggregate's argument."""
         assert node is not None  # noqa: S101
-        if isinstance(node, Name):
-            if node.name not in self._stream:
+        for name in Expression(node).columns:
+            if name not in self._stream:
                 self._document.fail(
-                    f"?{node.name} has no value in every solution",
-                    self._document.find(f"?{node.name}", f"${node.name}"),
+                    f"?{name} has no value in every solution",
+                    self._document.find(f"?{name}", f"${name}"),
                     "bind it in each WINDOW block",
                 )
+        if isinstance(node, Name):
             return node.name
         formula = str(Expression(node))
         name = f"={formula}".replace("`", "'")

@@ -235,7 +235,8 @@ class Plan:
         None or one.
     keys
         The variables that tell items apart: the join variable, or the one grouped by, or without
-        either all whose terms are shown.
+        either all whose terms are shown. One that is the score too stands twice, so that the
+        column of its terms and that of its numbers have different names.
     take
         ``"each"``: every solution is an item. Or what the stream says of a key in a window: the
         aggregates by name, as :class:`~topwater.query.TopKQuery` has them.
