@@ -102,6 +102,16 @@ def test_times_may_be_timestamps_and_keys_small_numbers(
     same(ours, portion(query, table))
 
 
+def test_a_row_without_a_key_tells_the_time_from_the_first_millisecond_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    times = pa.array([START, START + 1], pa.int64())
+    table = pa.table({"at": times, "x": [1.0, 1.0], "id": pa.nulls(2, pa.int64())})
+    (ours,) = in_java(one_file(spark, tmp_path, table), QUERY)
+    same(ours, portion(QUERY, table))
+    assert ours.moments.newest.tolist() == [START + 1]
+
+
 def test_all_rows_may_tie(spark: SparkSession, tmp_path: Path) -> None:
     rows = 5_000
     table = pa.table(
