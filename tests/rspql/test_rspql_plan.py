@@ -212,3 +212,13 @@ def test_reading_a_query_loads_neither_spark_nor_a_client() -> None:
     )
     loaded = set(json.loads(done.stdout))
     assert not loaded & {"pyspark", "py4j", "httpx", "requests", "sqlalchemy", "typer"}
+
+
+def test_groups_of_two_variables_have_keys_of_two_terms() -> None:
+    plan = asked(
+        "?b ?s (SUM(?v) AS ?n)",
+        "WINDOW :w { ?s :v ?v ; :b ?b }",
+        "GROUP BY ?s ?b ORDER BY DESC(?n) LIMIT 5",
+    )
+    assert (plan.keys, plan.key, plan.query().key) == (("s", "b"), "s b", "s b")
+    assert [shown.role for shown in plan.projection] == ["key", "key", "score"]

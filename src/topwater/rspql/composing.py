@@ -3,46 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
 from rdflib.term import Variable
 
-from topwater.aggregates import RESERVED
-from topwater.expressions import Call, Expression, Name, Node, parse
+from topwater.expressions import Node, parse
 from topwater.rspql.algebra import Walker, variables
 from topwater.rspql.conditions import Conditions, conjuncts, guards, names_in
 from topwater.rspql.formulas import Formulas
 from topwater.rspql.grouping import Grouping
 from topwater.rspql.lexing import Document
 from topwater.rspql.monotony import require_monotone
-from topwater.rspql.plan import (
-    AllOf,
-    Among,
-    AnyOf,
-    Compare,
-    Condition,
-    Not,
-    Plan,
-    Refresh,
-    Service,
-    Shown,
-    StreamWindow,
-)
+from topwater.rspql.plan import Among, Condition, Plan, Refresh, Service, StreamWindow
 from topwater.rspql.reading import Names
-from topwater.rspql.remotes import Remote, join_variable
+from topwater.rspql.remotes import Far, join_variable
+from topwater.rspql.showing import Showing
 from topwater.rspql.solution import Layers
 from topwater.rspql.streaming import Streaming
-
-
-@dataclass(slots=True)
-class _Remote:
-    """The service as far as it is known: what it is joined by, and what it is asked for."""
-
-    remote: Remote
-    key: str
-    value: str = ""
-    used: set[str] = field(default_factory=set)
+from topwater.rspql.trees import columns, free_name, ordered, renamed_condition, renamed_tree
 
 
 class Composer:
@@ -73,13 +52,16 @@ class Composer:
         formulas = Formulas(self.document, self._known(grouping), self._optional())
         score = formulas.node(self.layers.rank_by)
         having = [self._condition(formulas, each) for each in self._conditions()]
+        self._require_present(having)
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
         self._settle_value(score, having, outputs)
         take, renamed = self._take(score, having, outputs, grouping)
         service = self._service()
-        score = _renamed(score, renamed)
-        projection, keys = self._projection(outputs, score, renamed, take, service)
+        score = renamed_tree(score, renamed)
+        trees = {name: renamed_tree(node, renamed) for name, node in outputs.items()}
+        showing = Showing(self.document, self.layers, self.where, self.far, score)
+        projection, keys = showing.projection(trees, take, service)
         plan = Plan(
             text=self.document.text,
             name=self.parts.name,
@@ -95,7 +77,7 @@ class Composer:
             order="largest" if self.layers.descending else "smallest",
             k=self.layers.k,
             conditions=tuple(self._item_condition(each, renamed) for each in having),
-            score_name=self._score_name(),
+            score_name=showing.score_name,
             group_by=self.layers.groups is not None,
             projection=projection,
             template=tuple(self.layers.template or ()),
@@ -108,7 +90,7 @@ class Composer:
             require_monotone(self.document, plan)
         return plan
 
-    def _remote(self) -> _Remote | None:
+    def _remote(self) -> Far | None:
         found = self.where.remotes
         if not found:
             return None
@@ -131,15 +113,13 @@ class Composer:
             self._fail(
                 "OPTIONAL", "a service is asked twice, once OPTIONAL", "put all into one SERVICE"
             )
-        return _Remote(merged, join_variable(self.document, merged, self.stream))
+        return Far(merged, join_variable(self.document, merged, self.stream))
 
     def _optional(self) -> set[str]:
-        if self.far is None or not self.far.remote.optional:
-            return set()
-        return set(self.far.remote.variables) - {self.far.key}
+        return self.far.variables if self.far is not None and self.far.remote.optional else set()
 
     def _remote_variables(self) -> set[str]:
-        return set() if self.far is None else set(self.far.remote.variables) - {self.far.key}
+        return set() if self.far is None else self.far.variables
 
     def _push_filters(self) -> None:
         """Conditions on the stream alone are checked where solutions are found."""
@@ -155,10 +135,13 @@ class Composer:
                 else:
                     self.where.patterns = self.walker.filtered(self.where, part)
         self.where.filters = kept
-        if kept and self._optional():
+
+    def _require_present(self, having: Iterable[Condition]) -> None:
+        if self._optional() & set().union(*map(names_in, having)):
+            word = "HAVING" if self.layers.having else "FILTER"
             self._fail(
-                "FILTER",
-                "a FILTER is about an OPTIONAL value, which may be missing",
+                word,
+                f"{word} is about an OPTIONAL value, which may be missing",
                 "move it into SERVICE, or take SERVICE out of OPTIONAL",
                 last=True,
             )
@@ -219,8 +202,8 @@ class Composer:
         """Which variable of the service is the number that is fetched."""
         if self.far is None:
             return
-        used = _columns(score).union(*map(names_in, having))
-        used |= {name for node in outputs.values() for name in _columns(node)}
+        used = columns(score).union(*map(names_in, having))
+        used |= {name for node in outputs.values() for name in columns(node)}
         used &= self._remote_variables()
         if len(used) > 1:
             names = " and ".join(f"?{name}" for name in sorted(used))
@@ -239,9 +222,9 @@ class Composer:
         grouping: Grouping | None,
     ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
         """What the stream contributes, and the names of variables in it."""
-        used = _columns(score).union(*map(names_in, having))
+        used = columns(score).union(*map(names_in, having))
         if grouping is not None:
-            return grouping.take(used.union(*map(_columns, outputs.values()))), {}
+            return grouping.take(used.union(*map(columns, outputs.values()))), {}
         if self.far is None:
             self._require_stream(used)
             self._require_repeats()
@@ -250,8 +233,8 @@ class Composer:
         self._require_stream(used)
         renamed: dict[str, str] = {}
         for name in sorted(used):
-            renamed[name] = _free_name(name, {*renamed.values(), self.far.value})
-        order = [name for name in _ordered(score) if name in used] + sorted(used)
+            renamed[name] = free_name(name, {*renamed.values(), self.far.value})
+        order = [name for name in ordered(score) if name in used] + sorted(used)
         take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
         return take or {"seen": "count"}, renamed
 
@@ -288,7 +271,7 @@ class Composer:
                 else "use its value in the score, or leave it out",
             )
         if not value:
-            value = _free_name("found", set(remote.variables) | self.stream)
+            value = free_name("found", set(remote.variables) | self.stream)
             pattern = f"{pattern.rstrip(' .')} BIND(1 AS ?{value})"
         return Service(remote.name, pattern, self.far.key, value, default, remote.silent)
 
@@ -300,88 +283,7 @@ class Composer:
                 "write comparisons and &&, and || between comparisons that are all < > or all "
                 "<= >=; or move the condition into SERVICE",
             )
-        return _renamed_condition(condition, renamed)
-
-    def _score_name(self) -> str | None:
-        rank_by = self.layers.rank_by
-        return str(rank_by) if isinstance(rank_by, Variable) else None
-
-    def _projection(
-        self,
-        outputs: Mapping[str, Node],
-        score: Node,
-        renamed: Mapping[str, str],
-        take: Literal["each"] | Mapping[str, str],
-        service: Service | None,
-    ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
-        shown: list[Shown] = []
-        keys = [] if isinstance(take, str) else [self._single_key()]
-        numbers = set() if isinstance(take, str) else set(take)
-        numbers |= set() if service is None else {service.value}
-        for name, node in outputs.items():
-            tree = _renamed(node, renamed)
-            if tree == score and (name == self._score_name() or name not in keys):
-                shown.append(Shown(name, "score"))
-            elif node == Name(name) and isinstance(take, str) and name in self.stream:
-                keys.append(name)
-                shown.append(Shown(name, "key"))
-            elif node == Name(keys[0] if keys else ""):
-                shown.append(Shown(name, "key"))
-            elif not isinstance(take, str) and _columns(tree) <= numbers:
-                shown.append(Shown(name, "formula", str(Expression(tree))))
-            else:
-                self._refuse_shown(name, isinstance(take, str))
-        return tuple(shown), self._told_apart(keys, score, isinstance(take, str))
-
-    def _told_apart(self, keys: list[str], score: Node, each: bool) -> tuple[str, ...]:
-        """The keys, such that their column has another name than those of numbers."""
-        numbers = _ordered(score)
-        found = tuple(dict.fromkeys(keys)) or numbers[:1]
-        if len(found) > 1 or found[0] not in numbers:
-            return found
-        if not each:
-            self._fail_variable(
-                found[0],
-                f"?{found[0]} tells items apart, and can't be part of the score too",
-                "rank by another variable",
-            )
-        return found * 2
-
-    def _single_key(self) -> str:
-        """The variable whose values are ranked."""
-        groups = [str(each) for each in self.layers.groups or ()]
-        own = [name for name in groups if name not in self._remote_variables()]
-        if self.layers.groups is None or (self.far is not None and own == [self.far.key]):
-            return self.far.key if self.far is not None else ""
-        if len(own) == 1 and self.far is None:
-            return own[0]
-        if self.far is not None:
-            self._fail(
-                "GROUP",
-                f"values are looked up by ?{self.far.key}, and groups are made by "
-                + (" and ".join(f"?{name}" for name in own) or "a remote value"),
-                f"write GROUP BY ?{self.far.key}",
-            )
-        names = " and ".join(f"?{name}" for name in own)
-        return self._fail(
-            "GROUP", f"groups are made by {names}: a ranking has one key", "group by one"
-        )
-
-    def _refuse_shown(self, name: str, each: bool) -> NoReturn:
-        known = name in self.stream or name in self._remote_variables() or name in self.where.known
-        if not known:
-            self._fail_variable(name, f"?{name} is bound nowhere", "leave it out, or bind it")
-        if each:
-            self._fail_variable(
-                name,
-                f"?{name} is computed, but it is not the score",
-                f"BIND it inside the WINDOW block: BIND(… AS ?{name})",
-            )
-        self._fail_variable(
-            name,
-            f"?{name} is neither what is ranked nor a part of the score",
-            "leave it out, or use it in the score; an item has its key and numbers only",
-        )
+        return renamed_condition(condition, renamed)
 
     def _windows(self) -> tuple[StreamWindow, ...]:
         used = {pattern.window for pattern in self.where.patterns}
@@ -414,42 +316,3 @@ class Composer:
         places = [each.start for each in self.document.tokens if each.word == token]
         at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
         self.document.fail(problem, at, fix)
-
-
-def _columns(node: Node) -> set[str]:
-    return set(_ordered(node))
-
-
-def _ordered(node: Node) -> tuple[str, ...]:
-    return Expression(node).columns
-
-
-def _renamed(node: Node, renamed: Mapping[str, str]) -> Node:
-    if isinstance(node, Name):
-        return Name(renamed.get(node.name, node.name))
-    if isinstance(node, Call):
-        return Call(node.op, tuple(_renamed(each, renamed) for each in node.args))
-    return node
-
-
-def _renamed_condition(condition: Condition, renamed: Mapping[str, str]) -> Condition:
-    if isinstance(condition, Compare):
-        left, right = (
-            str(Expression(_renamed(parse(side).tree, renamed)))
-            for side in (condition.left, condition.right)
-        )
-        return Compare(left, condition.op, right)
-    if isinstance(condition, AllOf | AnyOf):
-        return type(condition)(tuple(_renamed_condition(each, renamed) for each in condition.parts))
-    if isinstance(condition, Not):
-        return Not(_renamed_condition(condition.part, renamed))
-    return condition
-
-
-def _free_name(name: str, taken: set[str]) -> str:
-    """A name that TopKQuery takes, and that is not taken yet."""
-    if not name.isidentifier():
-        name = f"v_{name}"
-    while name in taken or name in RESERVED:
-        name += "_"
-    return name

@@ -26,7 +26,7 @@ from topwater.rspql.plan import (
     Triple,
 )
 from topwater.rspql.reading import KNOWN, shown
-from topwater.rspql.reasons import approximate, differences, exact
+from topwater.rspql.reasons import approximate, differences, exact, keys_text
 from topwater.topk.changing import changing
 
 _OUT = {
@@ -112,7 +112,7 @@ def _boxes(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield "match", list(_matches(plan))
     if not isinstance(plan.take, str):
         taken = ", ".join(f"{name} = {form.replace('`', '')}" for name, form in plan.take.items())
-        yield "take", [f"{taken}  for each ?{plan.key} of a window"]
+        yield "take", [f"{taken}  for each {keys_text(plan)} of a window"]
     yield "score", list(_score(plan))
     if query.refresh is not None:
         yield "remote", list(_remote(plan, query.refresh))
@@ -200,7 +200,7 @@ def _list(plan: Plan, query: TopKQuery) -> Iterator[str]:
             f"({plan.k} + {spare}) × {opened} = {(plan.k + spare) * opened} keys"
         )
     else:
-        yield f"one row for each ?{plan.key} in each of {panes} panes: it grows with the keys"
+        yield f"one row for each {keys_text(plan)} in each of {panes} panes: it grows with the keys"
     if query.refresh is not None:
         yield "and a replica: one remembered value for each key"
 

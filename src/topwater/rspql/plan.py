@@ -234,7 +234,7 @@ class Plan:
     services
         None or one.
     keys
-        The variables that tell items apart: the join variable, or the one grouped by, or without
+        The variables that tell items apart: the join variable, or those grouped by, or without
         either all whose terms are shown. One that is the score too stands twice, so that the
         column of its terms and that of its numbers have different names.
     take

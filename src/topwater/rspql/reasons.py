@@ -10,6 +10,11 @@ from topwater.rspql.plan import Plan
 from topwater.rspql.reading import shown
 
 
+def keys_text(plan: Plan) -> str:
+    """What tells items apart, as variables."""
+    return " and ".join(f"?{name}" for name in dict.fromkeys(plan.keys))
+
+
 def exact(plan: Plan) -> Iterator[str]:
     """What is certainly right."""
     if plan.service is None:

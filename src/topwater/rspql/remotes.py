@@ -23,6 +23,20 @@ class Remote:
     silent: bool = False
 
 
+@dataclass(slots=True)
+class Far:
+    """The service as far as it is known: what it is joined by, and what it is asked for."""
+
+    remote: Remote
+    key: str
+    value: str = ""
+
+    @property
+    def variables(self) -> set[str]:
+        """Those that the stream does not bind."""
+        return set(self.remote.variables) - {self.key}
+
+
 def remote_of(document: Document, names: Names, node: Any, number: int) -> Remote:
     """The ``SERVICE`` clause with this number, in the order of the text."""
     if isinstance(node.term, Variable):
@@ -75,7 +89,9 @@ def _text(names: Names, tokens: list[Token]) -> str:
         apart = bool(parts) and token.start > end
         parts.append(f" {text}" if apart else text)
         end = token.end
-    return "".join(parts).strip()
+    text = "".join(parts).strip()
+    # A subquery stands in braces of its own wherever other patterns are beside it.
+    return f"{{ {text} }}" if tokens and tokens[0].word == "SELECT" else text
 
 
 def triples_text(triples: list[Any]) -> str:
