@@ -4,6 +4,7 @@ from topwater.spark.answers import answers_from
 from topwater.spark.files import Files
 from topwater.spark.generated import register
 from topwater.spark.metrics import Progress, watch
+from topwater.spark.rspql import Mapped, Rdf, rspql
 from topwater.spark.session import require, session, settings
 from topwater.spark.starting import start
 from topwater.spark.state import read_state
@@ -11,11 +12,14 @@ from topwater.spark.topk import topk
 
 __all__ = [
     "Files",
+    "Mapped",
     "Progress",
+    "Rdf",
     "answers_from",
     "read_state",
     "register",
     "require",
+    "rspql",
     "session",
     "settings",
     "start",

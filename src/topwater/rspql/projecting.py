@@ -1,0 +1,160 @@
+"""Answers → what the query shows: variables, triples, and what is new or gone since before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rdflib.term import BNode, Identifier, Variable
+
+from topwater.expressions import parse as parse_formula
+from topwater.model import Answer, FloatArray
+from topwater.rspql.matching import key_terms
+from topwater.rspql.plan import Plan, Shown
+from topwater.rspql.triples import XSD, text_of
+
+Solution = tuple[Any, ...]
+"""What a row of an answer shows, in the order of the plan's projection."""
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of answers, as columns.
+
+    Attributes
+    ----------
+    keys, scores, remote
+        As an answer's rows have them; None where there is none.
+    values
+        By the names in the plan's ``take``.
+    """
+
+    keys: Sequence[str | None]
+    scores: Sequence[float | None]
+    values: Mapping[str, Sequence[float | None]]
+    remote: Sequence[float | None]
+
+    @staticmethod
+    def of(plan: Plan, answer: Answer) -> Rows:
+        """Those of one answer."""
+        rows = answer.rows
+        names = () if isinstance(plan.take, str) else tuple(plan.take)
+        return Rows(
+            [str(row.key) for row in rows],
+            [row.score for row in rows],
+            {name: [row.values[place] for row in rows] for place, name in enumerate(names)},
+            [row.remote for row in rows],
+        )
+
+
+def shown(plan: Plan, rows: Rows) -> dict[str, list[Any]]:
+    """The columns of a projection: numbers, and terms as keys have them.
+
+    An IRI is shown as it is; a literal or a blank node as N-Triples writes it.
+    """
+    return {each.name: _column(plan, each, rows) for each in plan.projection}
+
+
+def solutions_of(plan: Plan, answer: Answer) -> list[Solution]:
+    """What an answer shows, row by row."""
+    columns = shown(plan, Rows.of(plan, answer)).values()
+    return list(zip(*columns, strict=True)) if columns else [() for _ in answer.rows]
+
+
+def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
+    if each.role == "score":
+        return list(rows.scores)
+    if each.role == "key":
+        place, count = plan.keys.index(each.name), len(plan.keys)
+        return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
+    read = {**rows.values, **({plan.service.value: rows.remote} if plan.service else {})}
+    formula = parse_formula(each.formula)
+    columns = {name: _floats(read[name]) for name in formula.columns}
+    computed = formula.evaluate(columns) if columns else formula.evaluate(_rows(rows))
+    return [value if math.isfinite(value) else None for value in computed.tolist()]
+
+
+def _rows(rows: Rows) -> dict[str, FloatArray]:
+    """A column that no formula names: it only tells how many rows there are."""
+    return {"": np.zeros(len(rows.keys))}
+
+
+def _floats(values: Sequence[float | None]) -> FloatArray:
+    return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+def _bare(term: str) -> str:
+    return term[1:-1] if term.startswith("<") else term
+
+
+def constructed(plan: Plan, solutions: Sequence[Solution], window: str) -> list[str]:
+    """The triples of ``CONSTRUCT``, as lines of N-Triples, each once.
+
+    Parameters
+    ----------
+    plan
+        With a template.
+    solutions
+        Of one window.
+    window
+        What the names of blank nodes begin with, so that each window has its own.
+    """
+    names = [each.name for each in plan.projection]
+    lines: dict[str, None] = {}
+    for number, solution in enumerate(solutions, 1):
+        bound = {name: _written(value) for name, value in zip(names, solution, strict=True)}
+        for triple in plan.template:
+            terms = [_term(each, bound, f"{window}r{number}") for each in triple]
+            if _is_triple(terms):
+                lines[" ".join(str(term) for term in terms) + " ."] = None
+    return list(lines)
+
+
+def _term(term: Identifier, bound: Mapping[str, str | None], place: str) -> str | None:
+    if isinstance(term, Variable):
+        return bound.get(str(term))
+    return f"_:w{place}{term}" if isinstance(term, BNode) else text_of(term)
+
+
+def _is_triple(terms: Sequence[str | None]) -> bool:
+    subject, predicate, value = terms
+    if subject is None or predicate is None or value is None:
+        return False
+    return not subject.startswith('"') and predicate.startswith("<")
+
+
+def _written(value: Any) -> str | None:
+    """A shown value as a term. Whole numbers are integers, all others doubles."""
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return key_terms(value, 1)[0]
+    if float(value).is_integer() and abs(value) < _EXACT:
+        return f'"{int(value)}"^^<{XSD}integer>'
+    return f'"{value!r}"^^<{XSD}double>'
+
+
+def difference(
+    operator: str, now: Sequence[Any], before: Sequence[Any]
+) -> tuple[list[int], list[int]]:
+    """Which rows of this window and of the one before go out.
+
+    Examples
+    --------
+    >>> difference("RSTREAM", "ab", "bc"), difference("ISTREAM", "ab", "bc")
+    (([0, 1], []), ([0], []))
+    >>> difference("DSTREAM", "ab", "bc")
+    ([], [1])
+    """
+    if operator == "RSTREAM":
+        return list(range(len(now))), []
+    if operator == "ISTREAM":
+        there = set(before)
+        return [place for place, each in enumerate(now) if each not in there], []
+    there = set(now)
+    return [], [place for place, each in enumerate(before) if each not in there]

@@ -1,0 +1,208 @@
+"""What a query in RSP-QL reads: streams → binding tables, services → a source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import (
+    BooleanType,
+    DateType,
+    IntegralType,
+    NumericType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from topwater import remote
+from topwater.errors import QueryError
+from topwater.protocols import Source
+from topwater.rspql import Plan, full_name, parse
+from topwater.rspql.documents import Columns, Documents
+from topwater.rspql.matching import Matcher
+from topwater.rspql.plan import TIME, Service
+from topwater.spark.formulas import quoted
+from topwater.spark.rspql import Mapped, Rdf, Registered, Stream
+from topwater.spark.workers import settle
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+
+def _require_session(spark: SparkSession, events: DataFrame) -> None:
+    """Raise unless the streams belong to the session."""
+    if events.sparkSession is not spark and events.sparkSession != spark:
+        raise QueryError(
+            "belong to another session", field="streams", fix="make them with the session given"
+        )
+
+
+def _registered(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise QueryError(
+            f"a {type(given).__name__} has no names", field=field, fix="give a mapping by name"
+        )
+    return {full_name(name, plan.prefixes): each for name, each in given.items()}
+
+
+def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) -> DataFrame:
+    """The binding tables of all streams that the query reads, as one."""
+    streams = _registered(given, plan, "streams")
+    used = {pattern.window for pattern in plan.patterns}
+    names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
+    tables: list[DataFrame] = []
+    for name in names:
+        if str(name) not in streams:
+            raise QueryError(
+                f"the stream <{name}> is not registered; there are: {_listed(streams)}",
+                field="streams",
+                fix=f"pass streams={{'<{name}>': …}}",
+            )
+        stream = streams[str(name)]
+        reading = _reading(stream, plan)
+        events = stream if isinstance(stream, DataFrame) else stream.events
+        matcher = Matcher.of(plan, name, reading)
+        schema = ", ".join(
+            [
+                f"`{TIME}` timestamp",
+                f"`{plan.key}` string",
+                *(f"`{n}` double" for n in plan.numbers),
+            ]
+        )
+        columns = _checked(events, reading, str(name))
+        tables.append(events.select(*columns).mapInArrow(partial(_matches, matcher), schema))
+    whole = tables[0]
+    for table in tables[1:]:
+        whole = whole.union(table)
+    _require_session(spark, whole)
+    return whole
+
+
+def _reading(stream: Stream, plan: Plan) -> Documents | Columns:
+    if isinstance(stream, DataFrame):
+        return Documents()
+    if isinstance(stream, Rdf):
+        return Documents(stream.text, stream.time, stream.format)
+    if isinstance(stream, Mapped):
+        prefixes = plan.prefixes
+        named = {full_name(name, prefixes): column for name, column in stream.predicates.items()}
+        start = full_name(stream.namespace, prefixes) if stream.namespace else ""
+        return Columns(stream.subject, named, stream.time, start, tuple(stream.iris))
+    raise QueryError(
+        f"a {type(stream).__name__} is no stream",
+        field="streams",
+        fix="give a DataFrame, Rdf(…) or Mapped(…)",
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"<{name}>" for name in names) or "none"
+
+
+def _checked(events: DataFrame, reading: Documents | Columns, name: str) -> list[Column]:
+    """The columns that are read, with the time as a timestamp."""
+    types = {column.name: column.dataType for column in events.schema}
+    for column in reading.columns:
+        if column not in types:
+            raise QueryError(
+                f"the stream <{name}> has no column {column!r}; there are: {', '.join(types)}",
+                field="streams",
+                fix="name the column: Rdf(events, text=…, time=…) or Mapped(events, …)",
+            )
+    kind = types[reading.time]
+    if not isinstance(kind, TimestampType | TimestampNTZType | DateType | IntegralType):
+        raise _wrong(name, reading.time, kind.simpleString(), "a timestamp or milliseconds")
+    if isinstance(reading, Documents) and not isinstance(types[reading.text], StringType):
+        raise _wrong(name, reading.text, types[reading.text].simpleString(), "text")
+    if isinstance(reading, Columns):
+        _check_columns(reading, types, name)
+    time = quoted(reading.time)
+    time = F.timestamp_millis(time) if isinstance(kind, IntegralType) else time.cast("timestamp")
+    rest = [quoted(column) for column in reading.columns if column != reading.time]
+    return [time.alias(reading.time), *rest]
+
+
+def _check_columns(reading: Columns, types: Mapping[str, Any], name: str) -> None:
+    if not isinstance(types[reading.subject], StringType | IntegralType):
+        told = types[reading.subject].simpleString()
+        raise _wrong(name, reading.subject, told, "text or whole numbers")
+    for column in reading.predicates.values():
+        kinds = StringType | NumericType | TimestampType | BooleanType
+        if not isinstance(types[column], kinds):
+            raise _wrong(name, column, types[column].simpleString(), "text, numbers or times")
+
+
+def _wrong(stream: str, column: str, found: str, wanted: str) -> QueryError:
+    return QueryError(
+        f"the column {column!r} of the stream <{stream}> is of type {found}",
+        field="streams",
+        fix=f"it must be {wanted}: cast it, or name another one",
+    )
+
+
+def plan_of(
+    text: str | Plan, services: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> tuple[Plan, dict[str, Registered]]:
+    """The plan of a query, and the services that it may ask, by name."""
+    asked = _services(services, allow)
+    return (text if isinstance(text, Plan) else parse(text, services=asked)), asked
+
+
+def _services(
+    given: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> dict[str, Registered]:
+    """All that may be asked, by name."""
+    if isinstance(allow, str) or not (given is None or isinstance(given, Mapping)):
+        raise QueryError(
+            "are given by name", field="services", fix='write {":BKG": …}, or allow=["http://…"]'
+        )
+    return {**{name: name.strip("<>") for name in allow}, **(given or {})}
+
+
+def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
+    """What is asked for the plan's service, if it has one."""
+    service = plan.service
+    if service is None:
+        return None
+    known = _registered(services, plan, "services")
+    if str(service.name) not in known:
+        raise QueryError(
+            f"the service <{service.name}> is not registered; there are: {_listed(known)}",
+            field="services",
+            fix=f"pass services={{'<{service.name}>': …}}",
+        )
+    return _built(service, known[str(service.name)])
+
+
+def _built(service: Service, registered: Registered) -> Source:
+    """What is asked for a service."""
+    if isinstance(registered, str):
+        registered = {"url": registered}
+    if isinstance(registered, Mapping):
+        settings = {name: value for name, value in registered.items() if name != "url"}
+        url = str(registered.get("url", "")).removeprefix("sparql+")
+        return remote.sparql(
+            url, pattern=service.pattern, key=service.key, value=service.value, **settings
+        )
+    if not callable(getattr(registered, "fetch", None)):
+        raise QueryError(
+            f"a {type(registered).__name__} is no source",
+            field=f"services.{service.name}",
+            fix="give the address of a SPARQL endpoint, its settings, or a source",
+        )
+    return registered
+
+
+def _matches(matcher: Matcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    key = " ".join(matcher.keys)
+    for batch in batches:
+        found = matcher.match(pa.Table.from_batches([batch]))
+        place = found.column_names.index(key)
+        found = found.set_column(place, key, found.column(key).cast(pa.string()))
+        yield from found.combine_chunks().to_batches()
