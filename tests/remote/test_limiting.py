@@ -139,7 +139,8 @@ def test_nobody_waits_for_ever() -> None:
     hand = Hand()
     limited = Limited(Acting(waiting("limited", 1e12), "ok"), Limit(), hand.timer)
     limited.fetch(KEYS)
-    limited.fetch(KEYS)
+    assert limited.fetch(KEYS).problems() == {"rate": 2}
+    assert limited.fetch(KEYS, 500.0).ok.all()
     assert hand.slept == [300.0]
 
 

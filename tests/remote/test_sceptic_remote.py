@@ -54,7 +54,6 @@ def test_a_sparql_source_can_be_built_by_its_settings() -> None:
     remote.source({"url": "sparql+http://127.0.0.1:1/sparql", **settings})
 
 
-@pytest.mark.xfail(strict=True, reason="Retrying sleeps as long as Retry-After says")
 def test_without_a_deadline_nobody_sleeps_for_a_day() -> None:
     """A budget of fetches, the usual one, has no deadline; the answer must still come."""
     hand = Hand()
@@ -62,13 +61,11 @@ def test_without_a_deadline_nobody_sleeps_for_a_day() -> None:
     assert sum(hand.slept) <= 60
 
 
-@pytest.mark.xfail(strict=True, reason="Recording raises, and the guard then calls all keys broken")
 def test_a_recording_that_can_not_be_written_costs_no_value(tmp_path: Path) -> None:
     source = remote.stack(MemorySource(VALUES), record=tmp_path / "absent" / "record.jsonl")
     assert source.fetch(KEYS, 5.0).values.tolist() == [1.0, 2.0]
 
 
-@pytest.mark.xfail(strict=True, reason="an unlimited Limited waits for the slot of its name")
 def test_a_source_without_a_rate_does_not_wait_for_one_that_has(tmp_path: Path) -> None:
     """Two endpoints of one host have the same name, unless told otherwise."""
     name = str(tmp_path)
@@ -78,7 +75,6 @@ def test_a_source_without_a_rate_does_not_wait_for_one_that_has(tmp_path: Path) 
     assert free.fetch(KEYS, 5.0).problems() == {}
 
 
-@pytest.mark.xfail(strict=True, reason="an unlimited Limited opens the file of its name")
 def test_a_source_without_a_rate_needs_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     """A container may have no place to write."""
     monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
@@ -86,7 +82,6 @@ def test_a_source_without_a_rate_needs_no_folder(monkeypatch: pytest.MonkeyPatch
     assert source.fetch(KEYS, 5.0).problems() == {}
 
 
-@pytest.mark.xfail(strict=True, reason="Crew.run raises, and counts a thread that never was")
 def test_where_no_thread_can_be_started_keys_fail_and_nothing_is_raised(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -27,6 +27,9 @@ class Timer:
 SYSTEM = Timer()
 """The same for all processes of a host."""
 
+PATIENCE = 60.0
+"""Seconds that a call without a deadline waits for a turn or for a service to come back."""
+
 
 class Around:
     """A source around another one. By itself it changes nothing."""

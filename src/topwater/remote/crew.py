@@ -118,10 +118,15 @@ class Crew:
         wanted = min(self.size, len(yard.queue) + calls)
         most = self.size + self.spare if _lost < MOST_LOST else 0
         while yard.threads - yard.lost < wanted and yard.threads < most:
-            yard.threads += 1
-            threading.Thread(
+            hired = threading.Thread(
                 target=_work, args=(yard, self.size), name="topwater-fetch", daemon=True
-            ).start()
+            )
+            yard.threads += 1
+            try:
+                hired.start()
+            except RuntimeError:  # the system has no thread to give
+                yard.threads -= 1
+                break
         return yard.threads > yard.lost
 
 
@@ -142,6 +147,8 @@ def _lose(yard: _Yard, count: int) -> None:
 
 
 def _close(yard: _Yard) -> None:
+    if yard.pid != os.getpid():
+        return  # somebody in the process that was forked may have held the lock
     with yard.change:
         yard.closed = True
         yard.change.notify_all()

@@ -26,7 +26,7 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.around import SYSTEM, Around, Timer, failed, reasons
+from topwater.remote.around import PATIENCE, SYSTEM, Around, Timer, failed, reasons
 
 _USED, _CATCH_UP = 0.965, 0.02
 """How much of the allowed rate is used, and how late a request may go, as a part of the period,
@@ -131,7 +131,8 @@ class Limited(Around):
     """Lets requests go at the pace of a limit, and waits when the service asks for it.
 
     A request that can't go before the deadline fails as ``"rate"``, at once. A service's
-    ``Retry-After`` holds back all that share the limit, for at most five minutes.
+    ``Retry-After`` holds back all that share the limit, for at most five minutes; without a
+    deadline nobody waits for that longer than a minute.
 
     Parameters
     ----------
@@ -147,13 +148,13 @@ class Limited(Around):
         super().__init__(source)
         self.limit = limit
         self._timer = timer
-        self._slot = Slot(limit.name)
+        self._slot = Slot(limit.name, limit.requests is not None)
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, once it is their turn."""
         if not len(keys):
             return self.source.fetch(keys, deadline)
-        waited = self._turn(math.inf if deadline is None else deadline)
+        waited = self._turn(deadline)
         if waited is None:
             return failed(keys, "rate")
         got = self.source.fetch(keys, None if deadline is None else deadline - waited)
@@ -163,13 +164,14 @@ class Limited(Around):
             got = _ours(got)
         return got
 
-    def _turn(self, longest: float) -> float | None:
+    def _turn(self, deadline: float | None) -> float | None:
         """Wait until a request may go, and say how long that took; None if it would be too long.
 
         Whoever wakes first goes, and by the time at which it really goes: nobody who was late
         can then come too close to the next.
         """
         begun = self._timer.now()
+        longest, patience = (math.inf, PATIENCE) if deadline is None else (deadline, deadline)
         while True:
             with self._slot.held() as state:
                 now = self._timer.now()
@@ -179,7 +181,7 @@ class Limited(Around):
                 if goes <= now:
                     state.next = max(state.next, now) + self.limit.spacing
                     return now - begun
-            if goes - begun >= longest:
+            if goes - begun >= longest or state.quiet - begun >= patience:
                 return None
             self._timer.sleep(goes - now)
 
@@ -206,23 +208,28 @@ class _State:
 
 @dataclass(eq=False)
 class Slot:
-    """The state of a limit, under a lock: in a file if it has a name, or in memory."""
+    """The state of a limit, under a lock: in a file if it has a name, or in memory.
+
+    Where there is no rate, all that is shared is when the service wants quiet; if there is no
+    place for a file, each process then finds out by itself.
+    """
 
     name: str
+    rated: bool = True
     _state: _State = field(default_factory=_State, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def __reduce__(self) -> Any:
-        return Slot, (self.name,)
+        return Slot, (self.name, self.rated)
 
     @contextlib.contextmanager
     def held(self) -> Iterator[_State]:
         """The state, to be changed by nobody else meanwhile."""
         with self._lock:
-            if not self.name:
+            descriptor = self._opened()
+            if descriptor is None:
                 yield self._state
                 return
-            descriptor = os.open(path_of(self.name), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 state = _read(descriptor)
@@ -230,6 +237,18 @@ class Slot:
                 os.pwrite(descriptor, struct.pack("<dd", state.next, state.quiet), 0)
             finally:
                 os.close(descriptor)
+
+    def _opened(self) -> int | None:
+        if not self.name:
+            return None
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        try:
+            # One without a rate must not wait for the turn of one that has.
+            return os.open(path_of(self.name if self.rated else f"{self.name}\n"), flags, 0o600)
+        except OSError:
+            if self.rated:
+                raise
+            return None
 
 
 def path_of(name: str) -> Path:

@@ -11,6 +11,7 @@ remote side does not know.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import time
@@ -24,6 +25,8 @@ from topwater.model import Fetched, KeyArray, Millis
 from topwater.protocols import Source
 from topwater.remote.around import Around, reasons
 from topwater.remote.steps import Steps
+
+_log = logging.getLogger("topwater")
 
 
 class Recording(Around):
@@ -41,6 +44,7 @@ class Recording(Around):
         super().__init__(source)
         self.path = Path(path)
         self._at: Millis | None = None
+        self._told = False
 
     def seek(self, now: Millis) -> None:
         """Record the event time of the evaluation, rather than the time on the wall."""
@@ -51,15 +55,21 @@ class Recording(Around):
         """The values of ``keys``, written down."""
         got = self.source.fetch(keys, deadline)
         at = time.time_ns() // 1_000_000 if self._at is None else self._at
-        line = json.dumps(_line(at, keys, got), allow_nan=False) + "\n"
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        descriptor = os.open(self.path, flags, 0o600)
+        try:
+            self._write(json.dumps(_line(at, keys, got), allow_nan=False) + "\n")
+        except OSError as error:
+            if not self._told:
+                _log.warning("what is fetched can't be recorded: %s", error)
+            self._told = True
+        return got
+
+    def _write(self, line: str) -> None:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             # In one piece, so that lines of several processes do not mix.
             os.write(descriptor, line.encode())
         finally:
             os.close(descriptor)
-        return got
 
 
 def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.around import SYSTEM, Around, Timer, reasons
+from topwater.remote.around import PATIENCE, SYSTEM, Around, Timer, reasons
 
 RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
 """What may pass by itself. A wrong request stays wrong, and what is late has no time left."""
@@ -85,7 +85,7 @@ class Retrying(Around):
                 break
             wait = max(self._pause_before(attempt), got.wait or 0.0)
             spent = self._timer.now() - begun
-            if deadline is not None and spent + wait >= deadline:
+            if spent + wait >= (PATIENCE if deadline is None else deadline):
                 break
             self._timer.sleep(wait)
             left = None if deadline is None else deadline - (self._timer.now() - begun)
