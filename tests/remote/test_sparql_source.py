@@ -163,6 +163,14 @@ def test_values_that_are_no_numbers(service: serving.Service) -> None:
         assert np.isnan(got.values).all()
 
 
+def test_truth_values_are_one_and_zero(service: serving.Service) -> None:
+    pattern = "?user ex:id ?f . BIND(?f < 1001 AS ?followers)"
+    got = source_of(service.sparql, pattern).fetch(np.array([1_000, 1_001]), 10.0)
+    assert got.values.tolist() == [1.0, 0.0]
+    text = "?user ex:id ?f . BIND('true' AS ?followers)"
+    assert np.isnan(source_of(service.sparql, text).fetch(np.array([1_000]), 10.0).values[0])
+
+
 @pytest.mark.parametrize(
     "document",
     [

@@ -7,7 +7,6 @@ value to a key that it was not asked for.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,13 +17,13 @@ from uuid import UUID
 import numpy as np
 
 from topwater.model import Fetched, KeyArray, Problem
+from topwater.remote.matching import Matches
 
 KeyKind: TypeAlias = Literal["given", "whole", "decimal", "text", "uuid", "other"]
 """What the key column holds, as far as keys must be turned into it; ``given`` binds them as is."""
 
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,99})(\.[0-9]{0,99}[1-9])?")
-_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +58,14 @@ class Asked:
         >>> asked = Asked.of(np.array([1, 2, 3, 4]))
         >>> got = asked.answer([(1, 10), (2, 20), (2, 21), (3, "many"), (9, 0)])
         >>> got.values.tolist(), got.why.tolist()
-        ([10.0, nan, nan, nan], ['', 'doubled', 'garbled', ''])
+        ([10.0, nan, nan, nan], ['', 'doubled', '', ''])
         """
         values, why = np.full(self.size, np.nan), np.full(self.size, "", object)
-        for text, told in self._told(found).items():
-            if isinstance(told, str):
-                why[self.rows[text]] = told
-            else:
-                values[self.rows[text]] = told
+        told = self._told(found)
+        for text, value in told.values.items():
+            values[self.rows[text]] = value
+        for text in told.doubled:
+            why[self.rows[text]] = "doubled"
         return Fetched(values, np.array(why == "", bool), why=why)
 
     def failed(self, problem: Problem) -> Fetched:
@@ -77,16 +76,13 @@ class Asked:
             why=np.full(self.size, problem, object),
         )
 
-    def _told(self, found: Iterable[tuple[Any, Any]]) -> dict[str, float | Problem]:
-        """By key, its value, or why it has none that can be used."""
-        told: dict[str, float | Problem] = {}
+    def _told(self, found: Iterable[tuple[Any, Any]]) -> Matches:
+        """By key, its value."""
+        told = Matches()
         for key, value in found:
             text = self._asked(key_text(key))
-            if text is None:
-                continue
-            number = number_of(value)
-            new: float | Problem = "garbled" if number is None else number
-            told[text] = new if text not in told or _same(told[text], new) else "doubled"
+            if text is not None:
+                told.add(text, value)
         return told
 
     def _asked(self, text: str) -> str | None:
@@ -95,10 +91,6 @@ class Asked:
             return text
         cut = text.rstrip(" ")
         return cut if cut in self.rows else None
-
-
-def _same(one: float | Problem, other: float | Problem) -> bool:
-    return one == other or (one != one and other != other)
 
 
 def _bound(plain: dict[str, int | str], kind: KeyKind) -> Iterator[Any]:
@@ -142,24 +134,3 @@ def key_text(key: Any) -> str:
     if isinstance(key, float) and key.is_integer():
         return str(int(key))
     return str(key)
-
-
-def number_of(value: Any) -> float | None:
-    """A column's value as a number; NaN for NULL, None for what is no number.
-
-    Examples
-    --------
-    >>> [number_of(value) for value in (3, Decimal("2.5"), True, " 1e3 ", "many", float("inf"))]
-    [3.0, 2.5, 1.0, 1000.0, None, None]
-    """
-    if value is None:
-        return math.nan
-    if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        return None
-    if not isinstance(value, bool | int | float | Decimal | str):
-        return None
-    try:
-        number = float(value)
-    except (OverflowError, ValueError):
-        return None
-    return None if math.isinf(number) else number

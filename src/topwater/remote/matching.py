@@ -1,4 +1,9 @@
-"""Values that came back, matched to the keys that were asked for."""
+"""Values that came back, matched to the keys that were asked for.
+
+One rule for all sources: numbers are numbers, also if they are written as text; true and false
+are 1 and 0; whatever else a value is, the key was answered, and has none. Only an answer that
+can't be read at all makes its keys fail.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,15 +26,18 @@ def number(value: Any) -> float:
 
     Examples
     --------
-    >>> [number(each) for each in (7, "7.5", "1e3", True, None, "seven", "1_000", float("inf"))]
-    [7.0, 7.5, 1000.0, nan, nan, nan, nan, nan]
+    >>> [number(each) for each in (7, "7.5", " 1e3", True, Decimal("2.50"))]
+    [7.0, 7.5, 1000.0, 1.0, 2.5]
+    >>> [number(each) for each in (None, "seven", "1_000", float("inf"), [7], 10**400)]
+    [nan, nan, nan, nan, nan, nan]
     """
-    plain = isinstance(value, int | float) and not isinstance(value, bool)
-    if not plain and not (isinstance(value, str) and _NUMBER.fullmatch(value)):
+    if not isinstance(value, bool | int | float | Decimal) and not (
+        isinstance(value, str) and _NUMBER.fullmatch(value)
+    ):
         return math.nan
     try:
         found = float(value)
-    except OverflowError:
+    except (OverflowError, ValueError):  # too large, or a decimal that is none
         return math.nan
     return found if math.isfinite(found) else math.nan
 

@@ -225,9 +225,14 @@ class SparqlSource:
         return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
 
 
-def _value(term: Mapping[str, Any]) -> str:
-    """The text of a literal; what is no literal is no number either."""
-    return str(term["value"]) if term["type"] in ("literal", "typed-literal") else "no literal"
+def _value(term: Mapping[str, Any]) -> str | bool | None:
+    """The text of a literal, or the truth value that it is; others are no numbers."""
+    if term["type"] not in ("literal", "typed-literal"):
+        return None
+    text = str(term["value"])
+    if term.get("datatype") == f"{XSD}boolean" and text in ("true", "false"):
+        return text == "true"
+    return text
 
 
 def _one_of(value: str, choices: tuple[str, ...], field: str) -> str:

@@ -52,8 +52,8 @@ class SqlSource:
     row answers the key whose text is the same: ``"007"`` is not 7, and ``"Bob"`` is not
     ``"bob"``, even where the database takes them for equal.
 
-    A key with two different values fails as ``"doubled"``. NULL is no value; true and false are 1
-    and 0; text that reads as a number is one. All else fails as ``"garbled"``: for a date, write a
+    A key with two different values fails as ``"doubled"``. Text that reads as a number is one;
+    true and false are 1 and 0; NULL and all that is no number are no value. For a date, write a
     query with ``extract(epoch from …)``.
 
     Nothing is written: transactions are read-only on PostgreSQL and SQLite, and rolled back on
