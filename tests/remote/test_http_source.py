@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 from topwater import serving
 from topwater.errors import QueryError, SourceError
+from topwater.evaluate.generated import START
 from topwater.remote.http import HttpSource
 from topwater.remote.stack import stack
+from topwater.serving.followers import Followers
 from topwater.testing import check_source
 
 if TYPE_CHECKING:
@@ -121,7 +123,7 @@ def test_more_keys_than_a_request_takes_are_a_mistake(server: FaultServer) -> No
         ({"n": {"1": [5, 6]}}, "n.{key}[1]", None, [6, None]),
         ({"users": []}, *USERS, [None, None]),
         ({"users": [7, None, {"id": True, "n": 5}, {"n": 5}]}, *USERS, [None, None]),
-        ({"users": [{"id": 1, "n": {}}, {"id": 2, "n": True}]}, *USERS, [None, None]),
+        ({"users": [{"id": 1, "n": {}}, {"id": 2, "n": True}]}, *USERS, [None, 1]),
         ({"users": [{"id": 1, "n": 5}, {"id": 1, "n": "5.0"}]}, *USERS, [5, None]),
         ({"a.b": [{"id": 1, "n": 5}]}, '["a.b"][*].n', '["a.b"][*].id', [5, None]),
     ],
@@ -297,6 +299,44 @@ def test_a_change_is_seen_in_spite_of_the_tag(server: FaultServer) -> None:
     server.values = dict(VALUES)
     source.fetch(keys_of("1"), 5.0)
     assert "if-none-match" not in server.received[-1].headers
+
+
+def test_a_request_can_say_as_of_when(server: FaultServer) -> None:
+    source = many(f"{server.url}/?ids={{keys}}&at={{now}}")
+    with pytest.raises(QueryError, match="no time was told") as caught:
+        source.fetch(keys_of("1"), 5.0)
+    assert "seek" in caught.value.fix
+    source.seek(60_000)
+    assert source.fetch(keys_of("1", "{now}"), 5.0).values[0] == 10
+    assert server.received[-1].target == "/?ids=1,%7Bnow%7D&at=60000"
+    body = {"ids": "{keys}", "at": "{now}", "say": "{keys} at {now}", "now": 1}
+    source = many(f"{server.url}/", body=body)
+    source.seek(-5)
+    source.fetch(keys_of("1", "{now}"), 5.0)
+    said = {"ids": ["1", "{now}"], "at": -5, "say": "1,{now} at -5", "now": 1}
+    assert json.loads(server.received[-1].body) == said
+
+
+def test_the_time_passes_through_all_that_is_round_a_source(service: serving.Service) -> None:
+    """Into other processes, and into the threads of requests that run at once."""
+    source = stack(many(service.growth, value="users[*].growth", per_request=50))
+    source = pickle.loads(pickle.dumps(source))  # noqa: S301
+    keys, truth = np.arange(1_000, 1_250), Followers(users=250, seed=3)
+    for now in (START, START + 4_000_000, START + 1_000_000):
+        source.seek(now)
+        assert np.array_equal(source.fetch(keys, 10.0).values, truth.growth_at(keys, now))
+    source.close()
+
+
+def test_what_is_remembered_is_as_of_its_time(server: FaultServer) -> None:
+    source = many(f"{server.url}/?ids={{keys}}&at={{now}}")
+    server.extra_headers = {"etag": '"v1"'}
+    told = []
+    for now in (1, 2, 1):
+        source.seek(now)
+        source.fetch(keys_of("1"), 5.0)
+        told.append("if-none-match" in server.received[-1].headers)
+    assert told == [False, False, True]
 
 
 def test_the_service_says_how_long_to_wait(server: FaultServer) -> None:
@@ -506,6 +546,16 @@ def test_a_service_is_checked_at_the_start(server: FaultServer) -> None:
             source.check()
         assert caught.value.field == field
         assert caught.value.fix
+    source.close()
+
+
+def test_a_check_that_is_answered_at_length_leaves_nothing_behind(server: FaultServer) -> None:
+    """A server that sends a body in answer to HEAD, as none should."""
+    source = many(f"{server.url}/?ids={{keys}}")
+    for _ in range(3):
+        source.check()
+        assert server.received[-1].method == "HEAD"
+        assert source.fetch(keys_of("1"), 5.0).values.tolist() == [10.0]
     source.close()
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import re
 import signal
 import socket
@@ -22,11 +24,12 @@ from topwater import serving
 from topwater.cli import app
 from topwater.errors import EnvironmentProblem, QueryError
 from topwater.evaluate.generated import LENGTH, START, make_evening
+from topwater.evaluate.workloads import changing
 from topwater.remote.http import HttpSource
 from topwater.remote.sparql import SparqlSource
 from topwater.serving.app import App
 from topwater.serving.faults import Faults
-from topwater.serving.followers import Followers
+from topwater.serving.followers import CHANGING, Followers
 from topwater.serving.limits import Gate
 from topwater.serving.running import _bound
 from topwater.serving.settings import FAULTS, ServiceSettings
@@ -54,8 +57,11 @@ def test_followers_are_those_of_the_generated_evenings() -> None:
     keys = np.arange(1_000, 1_400)
     for after in (0, 1_000_000, LENGTH):
         assert np.array_equal(followers.at(keys, START + after), evening.at(keys, START + after))
-    second = make_evening(1).followers
+    second = make_evening(2_503).followers
     assert np.array_equal(followers.at(keys + 400, START), second.at(keys, START))
+    growth = Followers(users=400, seed=5).growth_at(keys, START + 1_000_000)
+    course = changing(make_evening(5).growth, CHANGING, 5)
+    assert np.array_equal(growth, course.at(keys, START + 1_000_000))
 
 
 def test_followers_change_at_all_times_and_never_jump() -> None:
@@ -79,6 +85,37 @@ def test_the_api(service: serving.Service, client: httpx.Client) -> None:
     assert client.get(f"{service.url}/users/1420").status_code == 404
     assert client.post(f"{service.url}/followers", json={"ids": [1_000]}).json()["users"]
     assert "/sparql" in client.get(service.url).text
+
+
+def test_as_of_a_time(service: serving.Service, client: httpx.Client) -> None:
+    """In the address or in the body; and what is asked without a time is as of now."""
+    some, keys = Followers(users=420, seed=3), np.arange(1_000, 1_040)
+    joined = ",".join(map(str, keys))
+    seen = set()
+    for at in (START, START + 3_000_000, START + LENGTH):
+        counts, growth = some.at(keys, at).tolist(), some.growth_at(keys, at).tolist()
+        seen.add((*counts, *growth))
+        url = f"{service.url}/followers?ids={joined}"
+        by_get = client.get(f"{url}&at={at}").json()["users"]
+        assert [row["followers"] for row in by_get] == counts
+        body = {"ids": keys.tolist(), "at": at}
+        by_post = client.post(f"{service.url}/growth", json=body).json()["users"]
+        assert [row["growth"] for row in by_post] == growth
+        one = client.get(f"{service.url}/users/1007?at={at}").json()
+        assert one == {"id": 1_007, "followers": counts[7]}
+        asked = {"query": "SELECT ?n { <http://example.org/user/1007> ex:followers ?n }"}
+        asked["query"] = f"PREFIX ex: <http://example.org/> {asked['query']}"
+        told = client.get(f"{service.url}/sparql", params=asked | {"at": str(at)}).json()
+        assert float(told["results"]["bindings"][0]["n"]["value"]) == counts[7]
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("at", ["", "now", "-1", "1.5", "9" * 30, "١"])
+def test_times_that_are_none(service: serving.Service, client: httpx.Client, at: str) -> None:
+    query = {"query": COUNT}
+    for path, more in (("followers", {"ids": "1000"}), ("users/1000", {}), ("sparql", query)):
+        reply = client.get(f"{service.url}/{path}", params={"at": at, **more})
+        assert (reply.status_code, "milliseconds" in reply.text) == (400, True)
 
 
 @pytest.mark.parametrize("ids", ["", "," * 5, ",".join(["1"] * 101)])
@@ -282,6 +319,31 @@ def test_the_command(how: signal.Signals, fault: str, client: httpx.Client) -> N
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_service_ends_with_the_process_that_started_it() -> None:
+    """Also if that one has no time to say so."""
+    code = """if True:
+        import sys, time
+        from topwater import serving
+        with serving.started(users=10) as service:
+            print(service.url, service.process.pid, flush=True)
+            time.sleep(60)
+    """
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    url, pid = process.stdout.readline().split()
+    process.kill()
+    process.communicate()
+    until = time.monotonic() + 20
+    with contextlib.suppress(ProcessLookupError, httpx.TransportError):
+        while time.monotonic() < until:
+            os.kill(int(pid), 0)
+            httpx.get(f"{url}/stats", timeout=5.0, trust_env=False)
+            time.sleep(0.05)
+        pytest.fail("it is still there")
 
 
 def test_a_port_that_is_taken() -> None:

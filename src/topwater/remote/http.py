@@ -6,10 +6,10 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
-from topwater.model import Fetched, KeyArray
+from topwater.model import Fetched, KeyArray, Millis
 from topwater.remote.documents import Reader
 from topwater.remote.matching import Matches, failed, key_text
 from topwater.remote.paths import Misfit
@@ -18,17 +18,26 @@ from topwater.remote.requesting import LARGEST, Ask, Requester
 from topwater.remote.services import MOST, Service, most_of, positive, require_reached
 from topwater.remote.templates import Template
 
+_About: TypeAlias = tuple[str | Millis | None, ...]
+"""What a request is about: its keys, and the time as of which it asks."""
+
 
 class HttpSource:
     """Asks an HTTP service for the values of keys.
 
     One call of :meth:`fetch` is one request, for at most :attr:`most` keys.
 
+    Text that reads as a number is one; true and false are 1 and 0; all that is no number is no
+    value. A key with two different values fails as ``"doubled"``, and a document that has not the
+    shape of the paths as ``"garbled"``.
+
     Parameters
     ----------
     url
         With ``{key}`` for one key a request, or ``{keys}`` for many, behind the host. Keys are
         percent-encoded. ``${NAME}`` is the environment variable NAME, here and in ``headers``.
+        ``{now}`` is the event time of the evaluation in milliseconds, for services that can answer
+        as of a time; queries tell it, others call :meth:`seek` before they fetch.
     value
         The path to the value: see :mod:`topwater.remote.paths`. For many keys either
         ``"counts.{key}"``, where an object has the keys as names, or, together with ``key``,
@@ -40,8 +49,8 @@ class HttpSource:
     separator
         What stands between keys in the address. ``"&id="`` repeats a parameter.
     method, body
-        The body is a JSON value in which the texts ``"{key}"`` and ``"{keys}"`` are replaced. With
-        a body the method is POST.
+        The body is a JSON value in which the texts ``"{key}"``, ``"{keys}"`` and ``"{now}"`` are
+        replaced. With a body the method is POST.
     headers
         To be sent along.
     timeout
@@ -101,6 +110,7 @@ class HttpSource:
         self._missing = frozenset() if self._template.many else frozenset(missing)
         self._remembered = remembered
         self._requester = Requester(largest=int(positive(largest, "largest")), verify=verify)
+        self._now: Millis | None = None
         self._forget()
 
     def __repr__(self) -> str:
@@ -116,12 +126,23 @@ class HttpSource:
         self._forget()
 
     def _forget(self) -> None:
-        self._known: OrderedDict[tuple[str, ...], tuple[dict[str, str], Matches]] = OrderedDict()
+        self._known: OrderedDict[_About, tuple[dict[str, str], Matches]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def seek(self, now: Millis) -> None:
+        """Ask as of ``now`` from here on, if there is a ``{now}`` in the request."""
+        self._now = now
+
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
-        """The values of ``keys``, within ``deadline`` seconds, by one request."""
+        """The values of ``keys``, within ``deadline`` seconds, by one request.
+
+        Raises
+        ------
+        QueryError
+            If the request has a ``{now}``, and no time was told.
+        """
         began = time.monotonic()
+        now = self._moment()
         if len(keys) > self.most:
             raise ValueError(f"{len(keys)} keys in one request, which takes {self.most} at most")
         given = keys.tolist()
@@ -133,13 +154,16 @@ class HttpSource:
         }
         if not asked:
             return Matches().fetched(texts, time.monotonic() - began)
-        known = self._recall(tuple(asked))
+        about = (*asked, now)
+        known = self._recall(about)
         try:
-            ask = self._ask(asked, known[0])
+            ask = self._ask(asked, now, known[0])
         except KeyError:  # an environment variable is not set
             return failed(texts, set(asked), "client", time.monotonic() - began)
         reply = self._requester.request(ask, deadline, self._timeout)
         found = self._read(reply, asked, known[1])
+        if isinstance(found, Matches) and reply.body:  # neither 304 nor 404 has one
+            self._remember(about, reply, found)
         seconds = time.monotonic() - began
         if isinstance(found, Matches):
             return found.fetched(texts, seconds)
@@ -149,7 +173,8 @@ class HttpSource:
         """Raise ``SourceError`` if the service can't be reached; any answer will do."""
         self._service.require_variables()
         origin = "/".join(self._service.url.split("/", 3)[:3]) + "/"
-        ask = Ask("HEAD", origin, self._service.sent_headers())
+        # Some servers send a body where none may be: nobody should find it before his answer.
+        ask = Ask("HEAD", origin, self._service.sent_headers() | {"Connection": "close"})
         reply = self._requester.request(ask, None, self._timeout)
         require_reached(reply, self._service.shown, "url")
 
@@ -157,9 +182,23 @@ class HttpSource:
         """Close the connections. A later fetch opens new ones."""
         self._requester.close()
 
-    def _ask(self, asked: Mapping[str, Any], validators: Mapping[str, str]) -> Ask:
+    def _moment(self) -> Millis | None:
+        """The time to ask as of; None where requests have no place for one."""
+        if not self._template.timed:
+            return None
+        if self._now is None:
+            raise QueryError(
+                "has a {now}, and no time was told",
+                field="url",
+                fix="call seek(milliseconds) before fetch; a query does so by itself",
+            )
+        return self._now
+
+    def _ask(
+        self, asked: Mapping[str, Any], now: Millis | None, validators: Mapping[str, str]
+    ) -> Ask:
         headers = {"Accept": "application/json"} | self._service.sent_headers() | dict(validators)
-        url, body = self._template.filled(asked)
+        url, body = self._template.filled(asked, now)
         if body is not None:
             headers = {"Content-Type": "application/json"} | headers
         return Ask(self._method, url, headers, body)
@@ -175,20 +214,18 @@ class HttpSource:
         if reply.status == 304:
             return reply if known is None else known
         try:
-            found = self._reader.read(reply.body, asked)
+            return self._reader.read(reply.body, asked)
         except (Misfit, ValueError, RecursionError):
             return reply
-        self._remember(tuple(asked), reply, found)
-        return found
 
-    def _recall(self, asked: tuple[str, ...]) -> tuple[dict[str, str], Matches | None]:
+    def _recall(self, asked: _About) -> tuple[dict[str, str], Matches | None]:
         with self._lock:
             if asked in self._known:
                 self._known.move_to_end(asked)
                 return self._known[asked]
         return {}, None
 
-    def _remember(self, asked: tuple[str, ...], reply: Reply, found: Matches) -> None:
+    def _remember(self, asked: _About, reply: Reply, found: Matches) -> None:
         if self._method != "GET":
             return
         pairs = (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))

@@ -3,7 +3,7 @@
 Everything here needs the extra ``serve``: ``pip install "topwater[serve]"``.
 """
 
-from topwater.serving.running import Service, serve, started
+from topwater.serving.running import Service, missing_package, serve, started
 from topwater.serving.settings import ServiceSettings
 
-__all__ = ["Service", "ServiceSettings", "serve", "started"]
+__all__ = ["Service", "ServiceSettings", "missing_package", "serve", "started"]

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from topwater.errors import QueryError
 from topwater.evaluate.generated import START
-from topwater.model import FloatArray, IntArray
+from topwater.model import Millis
 from topwater.serving.endpoint import USER, Graph
 from topwater.serving.faults import Faults, Faulty, altered
 from topwater.serving.followers import FIRST, Followers
@@ -33,6 +33,8 @@ MOST = 100
 _LARGEST_BODY = 4 * 2**20
 _LOGGED = 1_000
 _SHOWN = 20_000
+_NOBODY = -1
+_NO_TIME = JSONResponse({"error": "at must be milliseconds since 1970"}, 400)
 
 
 class App:
@@ -53,6 +55,7 @@ class App:
             routes=[
                 Route("/", self.index),
                 Route("/followers", self._guarded(self.users), methods=["GET", "POST"]),
+                Route("/growth", self._guarded(self.users), methods=["GET", "POST"]),
                 Route("/users/{key}", self._guarded(self.user)),
                 Route("/sparql", self._guarded(self.sparql), methods=["GET", "POST"]),
                 Route("/stats", self.stats),
@@ -61,10 +64,10 @@ class App:
             ]
         )
 
-    def counts(self, keys: IntArray) -> FloatArray:
-        """How many followers these users have now."""
+    def now(self) -> Millis:
+        """The time of the evening that is played."""
         passed = time.time() * 1_000 - START
-        return self.followers.at(keys, START + int(passed * self.settings.speed))
+        return START + int(passed * self.settings.speed)
 
     async def index(self, _: Request) -> Response:
         """What there is."""
@@ -73,6 +76,8 @@ class App:
             {
                 "users": f"{FIRST} to {last}",
                 "followers": f"/followers?ids={FIRST},{last}",
+                "growth": f"/growth?ids={FIRST},{last}",
+                "as of a time": f"/followers?ids={FIRST},{last}&at={START}",
                 "user": f"/users/{FIRST}",
                 "sparql": "/sparql",
                 "stats": "/stats",
@@ -80,22 +85,29 @@ class App:
         )
 
     async def users(self, request: Request, fault: str | None) -> Response:
-        """``?ids=1000,1001``, or ``{"ids": [1000, 1001]}`` as the body of a POST."""
-        asked = await _ids(request)
-        self.log.append({"path": request.url.path, "keys": [str(key)[:_SHOWN] for key in asked]})
+        """``?ids=1000,1001&at=1767225600000``, or a POST with ``{"ids": [1000, 1001]}``."""
+        asked, at = await _asked(request)
+        path = request.url.path
+        self.log.append({"path": path, "keys": [str(key)[:_SHOWN] for key in asked]})
+        moment = self._moment(at)
+        if moment is None:
+            return _NO_TIME
         if not 0 < len(asked) <= MOST:
             return JSONResponse({"error": f"ask for 1 to {MOST} ids"}, 400)
         self.gate.keys += len(asked)
-        rows = self._rows(asked)
-        document = {"users": altered(fault, rows, [{"id": 1, "followers": 1}])}
-        return _tagged(request, document)
+        name = path.strip("/")
+        rows = self._rows(asked, name, moment)
+        return _tagged(request, {"users": altered(fault, rows, [{"id": 1, name: 1}])})
 
     async def user(self, request: Request, _: str | None) -> Response:
         """One user."""
         key = request.path_params["key"]
         self.log.append({"path": "/users", "keys": [key[:_SHOWN]]})
+        moment = self._moment(request.query_params.get("at"))
+        if moment is None:
+            return _NO_TIME
         self.gate.keys += 1
-        rows = self._rows([key])
+        rows = self._rows([key], "followers", moment)
         return _tagged(request, rows[0]) if rows else JSONResponse({"error": "unknown"}, 404)
 
     async def sparql(self, request: Request, fault: str | None) -> Response:
@@ -104,10 +116,12 @@ class App:
         if query is None:
             return JSONResponse({"error": "no query"}, 400)
         self.log.append({"path": "/sparql", "query": query[:_SHOWN]})
+        moment = self._moment(request.query_params.get("at"))
+        if moment is None:
+            return _NO_TIME
+        counts = self.followers.at(self.followers.keys, moment)
         try:
-            body = await run_in_threadpool(
-                self.graph.answer, query, self.counts(self.followers.keys)
-            )
+            body = await run_in_threadpool(self.graph.answer, query, counts)
         except QueryError as error:
             return JSONResponse({"error": str(error)}, 400)
         document = json.loads(body)
@@ -150,30 +164,38 @@ class App:
 
         return limited
 
-    def _rows(self, asked: list[Any]) -> list[dict[str, Any]]:
-        keys = [_whole(key) for key in asked]
-        counts = self.counts(np.array(keys, np.int64)).tolist()
+    def _moment(self, at: Any) -> Millis | None:
+        """The time as of which to answer: now, unless told; None if what is told is no time."""
+        return self.now() if at is None else _whole(at)
+
+    def _rows(self, asked: list[Any], name: str, moment: Millis) -> list[dict[str, Any]]:
+        keys = [_NOBODY if (key := _whole(each)) is None else key for each in asked]
+        read = self.followers.growth_at if name == "growth" else self.followers.at
+        values = read(np.array(keys, np.int64), moment).tolist()
         return [
-            {"id": key, "followers": int(count)}
-            for key, count in zip(keys, counts, strict=True)
-            if not math.isnan(count)
+            {"id": key, name: int(value)}
+            for key, value in zip(keys, values, strict=True)
+            if not math.isnan(value)
         ]
 
 
-def _whole(key: Any) -> int:
-    """The number that a key is, or one that is no user's."""
-    text = str(key)
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else -1
+def _whole(text: Any) -> int | None:
+    """The number of milliseconds, or of a user, that a text is."""
+    text = str(text)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
-async def _ids(request: Request) -> list[Any]:
+async def _asked(request: Request) -> tuple[list[Any], Any]:
+    """The users asked for, and the time as of which, if it is told."""
     if request.method == "GET":
-        return [key for key in request.query_params.get("ids", "").split(",") if key]
+        told = request.query_params
+        return [key for key in told.get("ids", "").split(",") if key], told.get("at")
     try:
-        found = json.loads(await request.body())["ids"]
+        found = json.loads(await request.body())
+        ids = found["ids"]
     except (ValueError, LookupError, TypeError):
-        return []
-    return found if isinstance(found, list) else []
+        return [], None
+    return ids if isinstance(ids, list) else [], found.get("at")
 
 
 async def _query(request: Request) -> str | None:

@@ -46,6 +46,11 @@ class Service:
         return f"{self.url}/followers?ids={{keys}}"
 
     @property
+    def growth(self) -> str:
+        """A template for many users a request, as of a time: values at ``users[*].growth``."""
+        return f"{self.url}/growth?ids={{keys}}&at={{now}}"
+
+    @property
     def user(self) -> str:
         """A template for one user a request: the value at ``followers``."""
         return f"{self.url}/users/{{key}}"
@@ -89,7 +94,10 @@ def serve(settings: ServiceSettings, told: Callable[[str], None]) -> None:
 
 @contextlib.contextmanager
 def started(**settings: Any) -> Iterator[Service]:
-    """A service in a process of its own, stopped at the end.
+    """A service in a process of its own, stopped at the end, however that comes.
+
+    Ctrl-C does not reach it, so that it answers until its user is done; and it ends by itself when
+    this process does, even if that is killed.
 
     Parameters
     ----------
@@ -103,12 +111,14 @@ def started(**settings: Any) -> Iterator[Service]:
     0
     """
     plain = json.dumps(asdict(ServiceSettings(**settings)))
+    _require_extra()
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, "-m", "topwater.serving", plain],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
     try:
         yield Service(_address(process), process)
@@ -140,12 +150,18 @@ def _address(process: subprocess.Popen[str]) -> str:
     return found[0]
 
 
+def missing_package() -> str | None:
+    """The first package of the extra ``serve`` that is not installed."""
+    wanted = ("pyoxigraph", "starlette", "uvicorn")
+    return next((name for name in wanted if importlib.util.find_spec(name) is None), None)
+
+
 def _require_extra() -> None:
-    for name in ("pyoxigraph", "starlette", "uvicorn"):
-        if importlib.util.find_spec(name) is None:
-            raise EnvironmentProblem(
-                f"the package {name} is not installed", fix='pip install "topwater[serve]"'
-            )
+    name = missing_package()
+    if name is not None:
+        raise EnvironmentProblem(
+            f"the package {name} is not installed", fix='pip install "topwater[serve]"'
+        )
 
 
 def _bound(port: int) -> socket.socket:
