@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from topwater import demo
@@ -105,6 +108,37 @@ def test_the_demo_is_judged_by_the_truth_and_by_others() -> None:
     assert judged(scene, [*good, good[2]]).differing == 1
 
 
+def test_a_real_service_gives_the_answers_that_the_recording_gives() -> None:
+    scene = Scene(windows=12, seed=11)
+    expected = list(run(scene.query(), scene.batches(), source=scene.source()))
+    with scene.remote() as remote:
+        copy = pickle.loads(pickle.dumps(remote.source))  # noqa: S301
+        found = list(run(scene.query(), scene.batches(), source=copy))
+        copy.close()
+        assert found == expected
+        assert remote.requests() == len(found)
+        report = judged(scene, found[:12], requests=remote.requests())
+        service = remote.service
+    assert service is not None
+    assert service.process.poll() is not None, "stopped"
+    assert (report.differing, report.looked_up, report.lost) == (0, 12 * 7, 0)
+
+
+def test_without_the_extra_the_demo_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "missing_package", lambda: "uvicorn")
+    shown = io.StringIO()
+    scene = Scene(windows=2)
+    with scene.remote() as remote:
+        demo.Lines(Console(file=shown), scene).begin(remote)
+        found = list(run(scene.query(), scene.batches(), source=remote.source))[:2]
+        report = judged(scene, found, requests=remote.requests())
+    demo.Lines(Console(file=shown), scene).report(report)
+    assert "the package uvicorn is missing" in shown.getvalue()
+    assert 'pip install "topwater[serve]"' in shown.getvalue()
+    assert "14 look-ups without a service; none was lost" in shown.getvalue()
+    assert (report.differing, report.requests) == (0, None)
+
+
 def test_ctrl_c_sets_the_flag_and_the_old_handler_comes_back() -> None:
     assert threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
@@ -134,5 +168,7 @@ def test_the_demo_prints_one_json_object_per_window_and_nothing_else(tmp_path: P
     ]
     assert all([row["rank"] for row in window["top"]] == [1, 2, 3, 4, 5] for window in windows)
     assert all(window["freshness"]["fetched"] == 7 for window in windows)
-    assert last["report"]["differing"] == 0
+    report = last["report"]
+    assert (report["differing"], report["lost"]) == (0, 0)
+    assert (report["looked_up"], report["requests"]) == (21, 3), "one request a window"
     assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,10 @@
 """The demo: who is mentioned most while their following grows, on Spark, with 7 look-ups a window.
 
-The stream and the remote service are generated; the service is asked from Spark's executors. In
-the end the answers are compared with the truth, which only a demo knows, and with what the
-published policies would have answered on the same stream with the same number of look-ups.
+The stream is generated. The remote side is a real HTTP service over the same evening, in a process
+of its own, which Spark's workers ask as of the time of each window: so the answers are the same in
+every run, however fast it goes. In the end they are compared with the truth, which only a demo
+knows, and with what the published policies would have answered on the same stream with the same
+number of look-ups.
 """
 
 from __future__ import annotations
@@ -33,8 +35,10 @@ from topwater.evaluate.oracle import Oracle
 from topwater.evaluate.workloads import REMOTE, Workload, follower_growth
 from topwater.local import run as run_locally
 from topwater.query import TopKQuery
-from topwater.remote import Replay
+from topwater.remote import Replay, http
 from topwater.replica import Budget, RefreshSettings
+from topwater.serving import Service, missing_package, started
+from topwater.serving.followers import CHANGING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,9 +47,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from topwater.model import Answer, IntArray, Row
+    from topwater.protocols import Source
 
 _K = 5
-_CHANGING = 20
 PUBLISHED = ("wsj-rnd", "wsj-lru", "wsj-wbm", "at-lru", "at-wbm", "at-tsm", "at-bsm")
 EVERYTHING = "at-asm"
 
@@ -75,7 +79,7 @@ class Scene:
     def workload(self) -> Workload:
         """The windows, and the truth about them."""
         views = self._recording.views("true", self.windows)
-        return follower_growth(self._recording, views, "true", _CHANGING, self.seed)
+        return follower_growth(self._recording, views, "true", CHANGING, self.seed)
 
     @functools.cached_property
     def oracle(self) -> Oracle:
@@ -100,8 +104,28 @@ class Scene:
         )
 
     def source(self) -> Replay:
-        """The remote service."""
+        """The remote side, in this process."""
         return Replay(self.workload.remote)
+
+    @contextlib.contextmanager
+    def remote(self) -> Iterator[Remote]:
+        """The remote side as a service, stopped at the end; in this process if there can be none.
+
+        Raises
+        ------
+        EnvironmentProblem
+            If the service does not start.
+        """
+        if missing_package() is not None:
+            yield Remote(self.source())
+            return
+        with started(seed=self.seed) as service:
+            growth, user = f"users[*].{REMOTE}", "users[*].id"
+            source = http(service.growth, value=growth, key=user, at_start="stop")
+            try:
+                yield Remote(source, service)
+            finally:
+                source.close()
 
     def batches(self) -> Iterator[pa.Table]:
         """The mentions, a minute at a time, up to the first that ends the last window."""
@@ -113,6 +137,31 @@ class Scene:
         for part in np.split(np.arange(end), np.flatnonzero(np.diff(minute)) + 1):
             moments = pa.array(times[part] * 1_000).cast(pa.timestamp("us", "UTC"))
             yield pa.table({"time": moments, "user": users[part]})
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """Who is asked, and the service behind it, if there is one."""
+
+    source: Source
+    service: Service | None = None
+
+    @property
+    def told(self) -> str:
+        """Who it is, in words."""
+        if self.service is not None:
+            return (
+                f"The remote side is an HTTP service at {self.service.url}, a process of its own "
+                "that Spark's workers ask."
+            )
+        return (
+            f"The remote side is no service, since the package {missing_package()} is missing, but "
+            'a part of\nSpark\'s workers. For a real one: pip install "topwater[serve]"'
+        )
+
+    def requests(self) -> int | None:
+        """How many requests reached the service, as it says itself."""
+        return None if self.service is None else int(self.service.stats()["accepted"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +187,11 @@ class Report:
     standings
         Ours first, then the published policies, then what looking up everything gives.
     start_seconds, stream_seconds
-        How long Spark took to start, and the stream to run.
+        How long the service and Spark took to start, and the stream to run.
+    looked_up, lost
+        How many look-ups there were, and how many of them were not answered.
+    requests
+        How many requests the service got, by its own count; None if there was no service.
     """
 
     windows: int
@@ -147,6 +200,9 @@ class Report:
     standings: tuple[Standing, ...]
     start_seconds: float
     stream_seconds: float
+    looked_up: int = 0
+    lost: int = 0
+    requests: int | None = None
 
 
 class Display(Protocol):
@@ -154,6 +210,9 @@ class Display(Protocol):
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[Any]:
         """Something slow begins."""
+
+    def begin(self, remote: Remote) -> None:
+        """Everything is there."""
 
     def answer(self, answer: Answer) -> None:
         """A window closed."""
@@ -170,44 +229,56 @@ def run(scene: Scene, display: Display, log_file: str | None = None) -> Report:
     QueryError
         If the policy is unknown.
     KeyboardInterrupt
-        If the user stops it; Spark is shut down first.
+        If the user stops it; Spark and the service are shut down first.
     """
     began = time.monotonic()
     found: list[Answer] = []
     scene.query()  # an unknown policy is said before Spark starts
-    with display.waiting("starting Spark"):
-        from topwater.spark import session  # here: `topwater --help` should not wait for it
+    with contextlib.ExitStack() as ending:
+        with display.waiting("starting the remote service and Spark"):
+            from topwater.spark import session  # here: `topwater --help` should not wait for it
 
-        spark = session("topwater demo", log_file=log_file)
-    started = time.monotonic()
-    try:
-        for answer in _answers(spark, scene):
+            remote = ending.enter_context(scene.remote())
+            spark = session("topwater demo", log_file=log_file)
+            ending.callback(spark.stop)
+        display.begin(remote)
+        started = time.monotonic()
+        for answer in _answers(spark, scene, remote.source):
             display.answer(answer)
             found.append(answer)
-    finally:
-        spark.stop()
-    report = judged(scene, found, started - began, time.monotonic() - started)
+        ended, requests = time.monotonic(), remote.requests()
+    report = judged(scene, found, started - began, ended - started, requests)
     display.report(report)
     return report
 
 
-def judged(scene: Scene, found: list[Answer], start: float = 0, stream: float = 0) -> Report:
+def judged(
+    scene: Scene,
+    found: list[Answer],
+    start: float = 0,
+    stream: float = 0,
+    requests: int | None = None,
+) -> Report:
     """The answers against the truth, and against those of other policies."""
     local = {answer.window: answer for answer in _locally(scene, scene.policy)}
     given = {answer.window: answer for answer in found}
     repeated = len(found) - len(given)
     differing = sum(local.get(each) != given.get(each) for each in local.keys() | given.keys())
+    fresh = [answer.freshness for answer in found if answer.freshness is not None]
     others = [name for name in (*PUBLISHED, EVERYTHING) if name != scene.policy]
     return Report(
         windows=len(found),
         differing=differing + repeated,
-        estimated=_mean(a.freshness.precision for a in found if a.freshness is not None),
+        estimated=_mean(each.precision for each in fresh),
         standings=(
             _standing(scene, scene.policy, found),
             *(_standing(scene, name, _locally(scene, name)) for name in others),
         ),
         start_seconds=start,
         stream_seconds=stream,
+        looked_up=sum(each.fetched for each in fresh),
+        lost=sum(each.failed for each in fresh),
+        requests=requests,
     )
 
 
@@ -237,7 +308,7 @@ def _mean(values: Iterable[float]) -> float:
     return sum(found) / len(found) if found else 0.0
 
 
-def _answers(spark: SparkSession, scene: Scene) -> Iterator[Answer]:
+def _answers(spark: SparkSession, scene: Scene, source: Source) -> Iterator[Answer]:
     """The answers as windows close, until the stream ends or the user stops it."""
     from topwater.spark import answers_from, topk
 
@@ -251,7 +322,7 @@ def _answers(spark: SparkSession, scene: Scene) -> Iterator[Answer]:
     with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder, _stop_flag() as stop:
         events = _stream(spark, scene, Path(folder) / "mentions")
         running = (
-            topk(events, query, scene.source())
+            topk(events, query, source)
             .writeStream.foreachBatch(take)
             .option("checkpointLocation", f"{folder}/checkpoint")
             .trigger(availableNow=True)
@@ -316,12 +387,16 @@ class Lines:
         else:
             self.console.print(f"{what}…")
             yield
+
+    def begin(self, remote: Remote) -> None:
+        """What is asked, and whom."""
         self.console.print(
             f"The {_K} users who matter most in the last 100 s: 0.7 × mentions (stream) + 0.3 × "
             f"growth of their following (remote).\n{self.scene.budget} look-ups a window, "
             f"chosen by {self.scene.policy!r}. After each score: when its remote value was "
-            "fetched.\n",
+            f"fetched.\n{remote.told}\n",
             soft_wrap=True,
+            markup=False,
         )
 
     def answer(self, answer: Answer) -> None:
@@ -348,20 +423,33 @@ class Lines:
             )
         self.console.print(
             "\nAgainst the truth, the same stream and the same budget for all "
-            f"({EVERYTHING} looks up everything):\n"
+            f"({EVERYTHING} looks up everything):\n",
+            soft_wrap=True,
         )
         self.console.print(table)
         same = "yes" if not report.differing else f"no, {report.differing} differ"
         self.console.print(
             f"\n{report.windows} windows on Spark; all equal to the same query in process: {same}\n"
+            f"{_traffic(report)}\n"
             f"the answers said of themselves: {report.estimated:.0%} right; they were: "
             f"{report.standings[0].precision:.0%}\n"
-            f"Spark started in {report.start_seconds:.0f} s, the stream ran for "
+            f"all was started in {report.start_seconds:.0f} s, the stream ran for "
             f"{report.stream_seconds:.0f} s\n"
             "next: topwater demo --budget 3, topwater demo --policy at-lru, or README.md for your "
             "own data",
             soft_wrap=True,
         )
+
+
+def _traffic(report: Report) -> str:
+    """How the remote side was asked, and what came of it."""
+    lost = "none was lost" if not report.lost else f"{report.lost} were lost"
+    way = (
+        "without a service"
+        if report.requests is None
+        else f"by {report.requests} requests over HTTP"
+    )
+    return f"{report.looked_up} look-ups {way}; {lost}"
 
 
 def _age(row: Row) -> str:
@@ -377,6 +465,11 @@ class JsonLines:
     def waiting(self, what: str) -> Iterator[None]:  # noqa: ARG002
         """Say nothing."""
         yield
+
+    def begin(self, remote: Remote) -> None:
+        """Say nothing, unless something is missing."""
+        if remote.service is None:
+            typer.echo(remote.told, err=True)
 
     def answer(self, answer: Answer) -> None:
         """The whole answer."""
