@@ -103,6 +103,36 @@ def state(
 
 
 @app.command()
+def run(
+    query: Annotated[Path, typer.Argument(help="A file with a query in RSP-QL.")],
+    stream: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=PATH", help="A folder or file of RDF lines.")
+    ] = None,
+    service: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=URL", help="A SPARQL endpoint.")
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per window and nothing else.")
+    ] = False,
+    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    debug: Debug = False,
+) -> None:
+    """Run a query in RSP-QL over files to which more may come, until Ctrl-C.
+
+    Lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD with a "time" in
+    *.jsonl. Streams and services may also be written down next to the query: NAME.toml.
+    """
+    with _told(debug):
+        from topwater.running import Job, JsonLines, Lines
+        from topwater.running import run as run_query
+
+        display = JsonLines() if as_json else Lines(Console(highlight=False))
+        job = Job.read(query, stream or (), service or ())
+        run_query(job, display, once=once, log_file=log_file or None)
+
+
+@app.command()
 def explain(
     query: Annotated[str, typer.Argument(help="A file with a query in RSP-QL; - reads stdin.")],
     debug: Debug = False,
