@@ -286,3 +286,17 @@ def test_sums_of_many_terms_are_refused_and_do_not_crash() -> None:
         f"WHERE {{ WINDOW :w {{ ?s :v ?v }} }} ORDER BY DESC(?v{' + ?v' * 150}) LIMIT 3"
     )
     assert "levels" in told
+
+
+def test_select_may_use_what_it_computed_before() -> None:
+    plan = parse(
+        HEAD + "SELECT ?s (AVG(?v) AS ?mean) (?mean * 2 AS ?twice) "
+        "FROM NAMED WINDOW :w ON :s [RANGE 6s] WHERE { WINDOW :w { ?s :v ?v } } "
+        "GROUP BY ?s ORDER BY DESC(?twice + ?mean) LIMIT 3"
+    )
+    assert (plan.take, plan.score) == ({"mean": "mean(`v`)"}, "mean * 2 + mean")
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t", "# a comment"])
+def test_an_empty_query_is_called_empty(text: str) -> None:
+    assert "the query is empty" in refused(text)

@@ -236,9 +236,9 @@ class Walker:
         if isinstance(step, InvPath) and isinstance(step.arg, Identifier):
             start, step, end = end, step.arg, start
         if isinstance(step, Path):
-            self._fail(
-                "|",
+            self._document.fail(
                 "the property path is no sequence of predicates",
+                self._document.find("|", "+", "*", "?", "!", "^", "WHERE"),
                 "write :a/:b, ^:a, or triples",
             )
         return self._open(start), step, self._open(end)

@@ -36,7 +36,7 @@ class Conditions:
 
     def __init__(self, document: Document, formulas: Formulas) -> None:
         self._document = document
-        self._formulas = formulas
+        self._formulas = Formulas(document, formulas.known, formulas.optional, _USABLE)
 
     def condition(self, expression: Any) -> Condition:
         """An expression as a condition."""
@@ -118,6 +118,7 @@ class Conditions:
         return self._refuse("IN", "IN takes IRIs and literals only")
 
     def _refuse(self, where: str, problem: str = "") -> NoReturn:
+        where = "NOT EXISTS" if where == "NOTEXISTS" else where
         problem = problem or f"{where[:40]} can't be used in a condition"
         self._document.fail(problem, self._document.find(where, "FILTER", "HAVING"), _USABLE)
 

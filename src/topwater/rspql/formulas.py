@@ -39,8 +39,15 @@ class Formulas:
         What ``COALESCE`` gives for variables that may be unbound, found on the way.
     """
 
-    def __init__(self, document: Document, known: Mapping[str, Node], optional: set[str]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        known: Mapping[str, Node],
+        optional: set[str],
+        usable: str = _USABLE,
+    ) -> None:
         self._document = document
+        self._usable = usable
         self.known = dict(known)
         self.optional = optional
         self.defaults: dict[str, float] = {}
@@ -162,11 +169,11 @@ class Formulas:
             "UnaryNot": "!",
         }
         what = names.get(name, name.upper())
-        self._fail_at(f"{what} gives no number that a score can use", what)
+        self._fail_at(f"{what} gives no number that can be used here", what)
 
-    def _fail_at(self, problem: str, token: str, fix: str = _USABLE) -> NoReturn:
+    def _fail_at(self, problem: str, token: str, fix: str = "") -> NoReturn:
         place = self._document.find(token, f"'{token}'", f'"{token}"', "ORDER")
-        self._document.fail(problem, place, fix)
+        self._document.fail(problem, place, fix or self._usable)
 
 
 _CHOICES = ("<", ">", "<=", ">=")

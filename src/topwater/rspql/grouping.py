@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -40,13 +41,23 @@ class Grouping:
         self._taken: dict[str, str] = {}
         self._names = _result_names(layers)
         self.known: dict[str, Node] = dict(where.known)
+        later = dict(self._aliases(layers))
         for aggregate in layers.aggregates:
-            self.known[str(aggregate.res)] = self._aggregate(aggregate)
+            if str(aggregate.res) not in later:
+                self.known[str(aggregate.res)] = self._aggregate(aggregate)
         optional = {name for each in where.remotes if each.optional for name in each.variables}
         for name, expression in layers.extends:
             formulas = Formulas(document, self.known, optional)
             self.known[name] = formulas.node(expression)
             where.defaults |= formulas.defaults
+            self.known |= {res: self.known[name] for res, own in later.items() if own == name}
+
+    def _aliases(self, layers: Layers) -> Iterator[tuple[str, str]]:
+        """Samples of what SELECT itself computes: rdflib takes ``?n`` in a later part for one."""
+        computed = {name for name, _ in layers.extends} - self._groups - self._stream
+        for aggregate in layers.aggregates:
+            if aggregate.name == "Aggregate_Sample" and str(aggregate.vars) in computed:
+                yield str(aggregate.res), str(aggregate.vars)
 
     def take(self, used: set[str]) -> dict[str, str]:
         """The aggregates by their names; a count if none is used."""
@@ -68,7 +79,8 @@ class Grouping:
         if kind == "Sample":
             return self._sample(node)
         if kind not in _FUNCTIONS:
-            self._fail(kind, f"{kind.upper()} gives no number", "use COUNT, SUM, MIN, MAX or AVG")
+            word = "GROUP_CONCAT" if kind == "GroupConcat" else kind.upper()
+            self._fail(word, f"{word} gives no number", "use COUNT, SUM, MIN, MAX or AVG")
         return Name(self._note(kind, node, str(aggregate.res)))
 
     def _argument(self, expression: Any) -> Node:

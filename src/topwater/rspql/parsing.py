@@ -56,6 +56,8 @@ def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
     {'mentionCount': 'last(`mentionCount`)'}
     """
     document = Document(text)
+    if len(document.tokens) == 1:
+        document.fail("the query is empty", 0, "write SELECT … WHERE { … } ORDER BY … LIMIT …")
     names = Names(document)
     parts = take_apart(document, names)
     algebra = _algebra(document, names, parts.sparql)
