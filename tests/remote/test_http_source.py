@@ -559,6 +559,21 @@ def test_a_check_that_is_answered_at_length_leaves_nothing_behind(server: FaultS
     source.close()
 
 
+def test_a_proxy_is_not_asked_for_this_machine(
+    server: FaultServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    for host in ("127.0.0.1", "localhost"):
+        source = many(f"http://{host}:{server.port}/?ids={{keys}}")
+        assert source.fetch(keys_of("1"), 5.0).values.tolist() == [10.0], host
+        source.close()
+    far = many("http://nobody.invalid/?ids={keys}")
+    assert far.fetch(keys_of("1"), 5.0).problems() == {"refused": 1}
+
+
 def test_wrong_credentials_are_told_at_the_start(
     server: FaultServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

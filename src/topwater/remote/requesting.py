@@ -135,6 +135,10 @@ class Requester:
         return client
 
 
+_HERE = ("all://127.0.0.1", "all://localhost", "all://[::1]")
+"""What no proxy that the environment names could reach: it is this machine that is meant."""
+
+
 @functools.cache
 def _authorities() -> ssl.SSLContext:
     """Those that everybody trusts: reading them takes longer than many requests."""
@@ -161,6 +165,7 @@ def _client(verify: bool | str) -> httpx.AsyncClient:
             max_connections=None, max_keepalive_connections=32, keepalive_expiry=30.0
         ),
         headers={"accept-encoding": "gzip", "user-agent": "topwater"},
+        mounts=dict.fromkeys(_HERE),
     )
 
 
