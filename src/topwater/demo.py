@@ -235,12 +235,14 @@ def run(scene: Scene, display: Display, log_file: str | None = None) -> Report:
     found: list[Answer] = []
     scene.query()  # an unknown policy is said before Spark starts
     with contextlib.ExitStack() as ending:
-        with display.waiting("starting the remote service and Spark"):
+        with display.waiting("starting the remote service and Spark"), _stop_flag() as stop:
             from topwater.spark import session  # here: `topwater --help` should not wait for it
 
             remote = ending.enter_context(scene.remote())
             spark = session("topwater demo", log_file=log_file)
             ending.callback(spark.stop)
+        if stop.is_set():
+            raise KeyboardInterrupt
         display.begin(remote)
         started = time.monotonic()
         for answer in _answers(spark, scene, remote.source):
@@ -361,7 +363,7 @@ def _stop_flag() -> Iterator[threading.Event]:
     """A flag that Ctrl-C sets.
 
     An exception raised in the middle of a call to Java would break the connection to it, and a
-    clean end needs the connection.
+    clean end needs the connection; one raised while Java starts would leave it running.
     """
     stop = threading.Event()
     before = signal.signal(signal.SIGINT, lambda *_: stop.set())
