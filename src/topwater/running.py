@@ -79,9 +79,17 @@ class Job:
 
     def plan(self) -> Plan:
         """What the query says; what is missing is said at once."""
-        from topwater.rspql import parse
+        from topwater.rspql import full_name, parse
 
         plan = parse(self.text, services=self.services)
+        known = {full_name(name, plan.prefixes) for name in self.streams}
+        for window in plan.windows:
+            if str(window.stream) not in known:
+                raise QueryError(
+                    f"the stream <{window.stream}> is nowhere",
+                    field="--stream",
+                    fix=f"pass --stream '<{window.stream}>=FOLDER'",
+                )
         for name, place in self.streams.items():
             if not place.exists():
                 raise QueryError(
@@ -112,19 +120,29 @@ def run(job: Job, display: Display, *, once: bool = False, log_file: str | None 
     """
     plan = job.plan()
     with contextlib.ExitStack() as stack:
-        services = {name: _service(each, stack) for name, each in job.services.items()}
         with display.waiting("starting Spark"):
-            from topwater.spark import rspql, session
+            from topwater.spark import session
 
             spark = session("topwater run", log_file=log_file)
         stack.callback(spark.stop)
-        streams = {name: _stream(spark, place, once) for name, place in job.streams.items()}
-        answers = rspql(spark, plan, streams=streams, services=services)
         windows = 0
-        for rows in _once(answers) if once else _live(answers):
+        for rows in answered(job, plan, spark, once=once):
             display.window(rows, plan)
             windows += 1
         return windows
+
+
+def answered(
+    job: Job, plan: Plan, spark: SparkSession, *, once: bool
+) -> Iterator[list[dict[str, Any]]]:
+    """The rows of each window, in order."""
+    from topwater.spark import rspql
+
+    with contextlib.ExitStack() as stack:
+        services = {name: _service(each, stack) for name, each in job.services.items()}
+        streams = {name: _stream(spark, place, once) for name, place in job.streams.items()}
+        answers = rspql(spark, plan, streams=streams, services=services)
+        yield from _once(answers) if once else _live(answers)
 
 
 def _once(answers: DataFrame) -> Iterator[list[dict[str, Any]]]:
@@ -234,7 +252,8 @@ def _described(path: Path) -> dict[str, Any]:
 
 def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:
     for each in given:
-        name, equals, place = each.partition("=")
+        name, equals, place = each.partition(">=" if each.startswith("<") else "=")
+        name += ">" if each.startswith("<") and equals else ""
         if not equals or not name or not place:
             raise QueryError(
                 f"{each!r} is no NAME=PLACE", field=option, fix=f"write {option} :S=folder"

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyoxigraph as ox
 import pytest
 import uvicorn
+from rich.console import Console
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
+from typer.testing import CliRunner
 
 from topwater import QueryError
+from topwater.cli import app
 from topwater.remote import memory
+from topwater.rspql import parse
+from topwater.rspql.asking import source_for
+from topwater.running import Job, JsonLines, Lines, answered, as_dict
 from topwater.serving.running import started
 from topwater.spark import Mapped, Rdf, rspql, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
     from starlette.requests import Request
@@ -244,7 +252,7 @@ def seconds(*events: tuple[int, str, int]) -> list[tuple[int, str]]:
 def windows_of(rows: list[Any], *names: str) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = {}
     for row in rows:
-        mine = found.setdefault(int(row.window_end.timestamp()) - START // 1_000, [])
+        mine = found.setdefault(int(row["window_end"].timestamp()) - START // 1_000, [])
         if row["rank"] is not None:
             mine.append(tuple(_short(row[name]) for name in names))
     return found
@@ -385,3 +393,88 @@ def test_all_is_checked_before_anything_starts(spark: SparkSession) -> None:
     named = LISTING.replace("SERVICE :BKG", "SERVICE <http://127.0.0.1:9/sparql>")
     assert "is not registered" in refused(named)
     rspql(spark, named, streams={":S": table}, allow=["http://127.0.0.1:9/sparql"])
+
+
+def test_literals_and_iris_are_asked_for_as_what_they_are() -> None:
+    text = MAPPED.replace("?user :followers", "?x :name ?user ; :followers")
+    service = parse(text).service
+    assert service is not None
+    with started(users=5, speed=0.0) as running_service:
+        source: Any = source_for(service, running_service.sparql)
+        keys = ['"user 1000"@en', "_:b", '"user 1000"', f'"7"^^<{XSD}integer>', f"{X}user/1001"]
+        got = source.fetch(np.array(keys, object), 20.0)
+        alone = source.fetch(np.array(keys[4:], object), 20.0)
+        asked = [each["query"] for each in running_service.log()]
+        source.check()
+        source.close()
+    assert got.ok.all()
+    assert np.isfinite(got.values).tolist() == [True, False, False, False, False]
+    assert alone.ok.all()
+    assert 'VALUES ?user { "user 1000"@en }' in asked[0]
+    assert source_for(service, running_service.sparql).at_start == source.at_start  # type: ignore[attr-defined]
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "rspql" / "top-users.rq"
+
+
+def test_the_example_runs_as_it_stands(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    job = Job.read(EXAMPLE)
+    plan = job.plan()
+    windows = list(answered(job, plan, spark, once=True))
+    assert len(windows) == 14
+    for rows in windows:
+        JsonLines().window(rows, plan)
+        Lines(Console(highlight=False)).window(rows, plan)
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()[::2]]
+    assert shown[0]["window_end"] == "2026-01-01T00:03:00.000+00:00"
+    assert [row["rank"] for row in shown[0]["rows"]] == [1, 2, 3]
+    assert all(each["fetched"] == 7 for each in shown)
+    assert sum(each["bad_key"] + each["bad_time"] for each in shown) == 0
+    assert shown[0]["events"] == 324
+
+
+@pytest.mark.parametrize("kind", ["nq", "jsonl"])
+def test_other_files_are_read_too(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    (tmp_path / "q.rq").write_text(TOTALS)
+    lines = ["# nothing", "", "not an event"]
+    for at, user, n in HEARD:
+        when = str(START + 1_000 * at)
+        if kind == "nq":
+            quad = mention(user, n).replace(" .", f" <{X}g{at}> .")
+            lines.append(f"{when}\t{quad}")
+        else:
+            document = {"@id": X + user, f"{X}hasMentions": n, "time": int(when)}
+            lines.append(json.dumps(document))
+    (tmp_path / f"events.{kind}").write_text("\n".join(lines))
+    job = Job.read(tmp_path / "q.rq", [f":S={tmp_path}"])
+    plan = job.plan()
+    found = [row for rows in answered(job, plan, spark, once=True) for row in rows]
+    shown = windows_of(found, "user", "total", "times")
+    assert {closes: shown[closes] for closes in SHOWN} == SHOWN
+    told = as_dict(found[:1], plan)
+    assert told["bad_key"] + told["bad_time"] == 1
+
+
+def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
+    (tmp_path / "q.rq").write_text(TOTALS)
+    (tmp_path / "bad.rq").write_text("SELECT")
+    (tmp_path / "mixed").mkdir()
+
+    def told(*arguments: str) -> str:
+        result = CliRunner().invoke(app, ["run", *arguments])
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "fix: " in result.stderr
+        return result.stderr
+
+    query = str(tmp_path / "q.rq")
+    assert "can't be read" in told(str(tmp_path / "none.rq"))
+    assert "line 1" in told(str(tmp_path / "bad.rq"))
+    assert f"the stream <{X}S> is nowhere" in told(query)
+    assert "is not there" in told(query, "--stream", ":S=/nowhere")
+    assert "is no NAME=PLACE" in told(query, "--stream", ":S")
+    (tmp_path / "q.toml").write_text("[sources]")
+    assert "no such table" in told(query)
+    (tmp_path / "q.toml").write_text("[streams")
+    assert "is no TOML" in told(query)

@@ -19,13 +19,13 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from topwater import remote
 from topwater.errors import QueryError
 from topwater.protocols import Source
 from topwater.rspql import Plan, full_name, parse
+from topwater.rspql.asking import source_for
 from topwater.rspql.documents import Columns, Documents
 from topwater.rspql.matching import Matcher
-from topwater.rspql.plan import TIME, Service
+from topwater.rspql.plan import TIME
 from topwater.spark.formulas import quoted
 from topwater.spark.rspql import Mapped, Rdf, Registered, Stream
 from topwater.spark.workers import settle
@@ -176,26 +176,7 @@ def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
             field="services",
             fix=f"pass services={{'<{service.name}>': …}}",
         )
-    return _built(service, known[str(service.name)])
-
-
-def _built(service: Service, registered: Registered) -> Source:
-    """What is asked for a service."""
-    if isinstance(registered, str):
-        registered = {"url": registered}
-    if isinstance(registered, Mapping):
-        settings = {name: value for name, value in registered.items() if name != "url"}
-        url = str(registered.get("url", "")).removeprefix("sparql+")
-        return remote.sparql(
-            url, pattern=service.pattern, key=service.key, value=service.value, **settings
-        )
-    if not callable(getattr(registered, "fetch", None)):
-        raise QueryError(
-            f"a {type(registered).__name__} is no source",
-            field=f"services.{service.name}",
-            fix="give the address of a SPARQL endpoint, its settings, or a source",
-        )
-    return registered
+    return source_for(service, known[str(service.name)])
 
 
 def _matches(matcher: Matcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

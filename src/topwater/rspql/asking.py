@@ -1,0 +1,127 @@
+"""What is asked for a ``SERVICE``: a SPARQL endpoint, whatever terms the join variable has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from topwater import remote
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray
+from topwater.protocols import Source
+from topwater.remote import Stack
+from topwater.rspql.plan import Service
+from topwater.rspql.triples import unquoted
+
+Registered: TypeAlias = str | Mapping[str, Any] | Source
+"""The address of an endpoint, a mapping with that as ``"url"`` and its settings, or a source."""
+
+
+def source_for(service: Service, registered: Registered) -> Source:
+    """What a plan asks for the service that the caller registered.
+
+    Raises
+    ------
+    QueryError
+        If it is nothing that can be asked.
+    """
+    if isinstance(registered, str):
+        registered = {"url": registered}
+    if isinstance(registered, Mapping):
+        settings = {name: value for name, value in registered.items() if name != "url"}
+        url = str(registered.get("url", "")).removeprefix("sparql+")
+        ours = {"pattern": service.pattern, "key": service.key, "value": service.value}
+        return TermSource(url, settings | ours)
+    if not callable(getattr(registered, "fetch", None)):
+        raise QueryError(
+            f"a {type(registered).__name__} is no source",
+            field=f"services.{service.name}",
+            fix="give the address of a SPARQL endpoint, its settings, or a source",
+        )
+    return registered
+
+
+class TermSource:
+    """Asks an endpoint for keys of any kind: IRIs as they are, literals as N-Triples.
+
+    An endpoint is asked for literals of one kind at a time. A blank node has no value: it means
+    nothing outside of its event.
+
+    Parameters
+    ----------
+    url
+        The endpoint.
+    settings
+        Those of :func:`topwater.remote.sparql`.
+    """
+
+    punctual = True
+
+    def __init__(self, url: str, settings: Mapping[str, Any]) -> None:
+        self._url = url
+        self._settings = dict(settings)
+        self._by_kind: dict[str, Stack] = {"": remote.sparql(url, **self._settings)}
+
+    def __repr__(self) -> str:
+        return f"TermSource({self._by_kind['']!r})"
+
+    @property
+    def at_start(self) -> str:
+        """What to do if the endpoint can't be reached when a query begins."""
+        return self._by_kind[""].at_start
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds."""
+        texts = keys.tolist()
+        kinds = np.array([_kind(text) for text in texts], object)
+        if (kinds == "").all():
+            return self._by_kind[""].fetch(keys, deadline)
+        began = time.monotonic()
+        values, ok = np.full(len(keys), np.nan), np.ones(len(keys), np.bool_)
+        why, wait = np.full(len(keys), "", object), None
+        for kind in dict.fromkeys(kinds.tolist()):
+            if kind == "_:":
+                continue
+            rows = np.flatnonzero(kinds == kind)
+            left = None if deadline is None else deadline - (time.monotonic() - began)
+            mine = keys[rows] if kind == "" else _bodies([texts[row] for row in rows])
+            got = self._asked(kind).fetch(mine, left)
+            values[rows], ok[rows] = got.values, got.ok
+            if got.why is not None:
+                why[rows] = got.why
+            wait = got.wait if wait is None else wait
+        return Fetched(values, ok, time.monotonic() - began, None if ok.all() else why, wait)
+
+    def _asked(self, kind: str) -> Stack:
+        """The source for one kind of keys: those with the same language, or datatype."""
+        if kind not in self._by_kind:
+            more: dict[str, Any] = {"key_as": "literal"}
+            if kind.startswith('"@'):
+                more["lang"] = kind[2:]
+            elif kind.startswith('"^^'):
+                more["datatype"] = kind[4:-1]
+            self._by_kind[kind] = remote.sparql(self._url, **(self._settings | more))
+        return self._by_kind[kind]
+
+    def check(self) -> None:
+        """Raise ``SourceError`` unless the endpoint answers the simplest query."""
+        self._by_kind[""].check()
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._by_kind.values():
+            each.close()
+
+
+def _kind(text: str) -> str:
+    """What follows the text of a literal, from its quote on; nothing for an IRI."""
+    if text.startswith('"'):
+        return text[text.rindex('"') :]
+    return "_:" if text.startswith("_:") else ""
+
+
+def _bodies(texts: list[str]) -> KeyArray:
+    return np.array(unquoted(texts), object)
