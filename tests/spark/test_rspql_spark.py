@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -455,6 +456,25 @@ def test_other_files_are_read_too(spark: SparkSession, tmp_path: Path, kind: str
     assert {closes: shown[closes] for closes in SHOWN} == SHOWN
     told = as_dict(found[:1], plan)
     assert told["bad_key"] + told["bad_time"] == 1
+
+
+def test_it_runs_on_until_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "q.rq").write_text(TOTALS)
+    events = [f"{START + at}\t{text}" for at, text in seconds(*HEARD)]
+    (tmp_path / "1.nt").write_text("\n".join(events[:5]))
+    job = Job.read(tmp_path / "q.rq", [f":S={tmp_path}"])
+    found: list[Any] = []
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        for rows in answered(job, job.plan(), spark, once=False):
+            found += rows
+            closed = len(windows_of(found, "user"))
+            if closed == 2:  # what comes later is read as well
+                (tmp_path / "_2").write_text("\n".join(events[5:]))
+                (tmp_path / "_2").rename(tmp_path / "2.nt")
+            if closed == len(SHOWN):
+                signal.raise_signal(signal.SIGINT)
+    assert windows_of(found, "user", "total", "times") == SHOWN
+    assert not spark.streams.active
 
 
 def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
