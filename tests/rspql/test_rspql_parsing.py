@@ -300,3 +300,17 @@ def test_select_may_use_what_it_computed_before() -> None:
 @pytest.mark.parametrize("text", ["", "  \n\t", "# a comment"])
 def test_an_empty_query_is_called_empty(text: str) -> None:
     assert "the query is empty" in refused(text)
+
+
+@pytest.mark.parametrize("name", ["1", "été", "\U0001f600", "x\U0001f600y", "time", "__agg_1__"])
+def test_variables_with_names_that_python_does_not_have(name: str) -> None:
+    window = f"FROM NAMED WINDOW :w ON :s [RANGE 6s] WHERE {{ WINDOW :w {{ ?s :v ?{name} }}"
+    grouped = parse(
+        f"{HEAD}SELECT ?s (SUM(?{name}) AS ?{name}n) {window} }} "
+        f"GROUP BY ?s ORDER BY DESC(?{name}n) LIMIT 3"
+    )
+    assert grouped.numbers == (name,)
+    joined = parse(
+        f"{HEAD}SELECT ?s {window} SERVICE :b {{ ?s :f ?f }} }} ORDER BY DESC(?{name} + ?f) LIMIT 3"
+    )
+    assert joined.numbers == (name,)

@@ -8,13 +8,13 @@ from typing import Any, NoReturn
 
 from rdflib.term import Variable
 
-from topwater.aggregates import RESERVED
 from topwater.expressions import Expression, Name, Node
 from topwater.rspql.algebra import Where
 from topwater.rspql.formulas import Formulas
 from topwater.rspql.lexing import Document
 from topwater.rspql.plan import Bind
 from topwater.rspql.solution import Layers
+from topwater.rspql.trees import free_name
 
 _FUNCTIONS = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max", "Count": "count"}
 _PICKS = ("Min", "Max", "Avg", "Sample")
@@ -112,7 +112,8 @@ class Grouping:
         for name, known in self._taken.items():
             if known == form:
                 return name
-        name = self._free(self._names.get(result) or _label(function, node))
+        label = self._names.get(result) or _label(function, node)
+        name = free_name(label, {*self._taken, *self._remote})
         self._taken[name] = form
         return name
 
@@ -135,12 +136,6 @@ class Grouping:
             each if bind in each.binds else replace(each, binds=(*each.binds, bind))
             for each in self._where.patterns
         ]
-        return name
-
-    def _free(self, name: str) -> str:
-        taken = {*RESERVED, *self._taken, *self._remote}
-        while name in taken or not name.isidentifier():
-            name = f"v_{name}" if not name.isidentifier() else f"{name}_"
         return name
 
     def _fail(self, kind: str, problem: str, fix: str) -> NoReturn:

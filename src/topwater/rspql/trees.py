@@ -51,6 +51,8 @@ def free_name(name: str, taken: set[str]) -> str:
     >>> free_name("user", set()), free_name("time", set()), free_name("1st", {"v_1st"})
     ('user', 'time_', 'v_1st_')
     """
+    # SPARQL allows more characters in a name than Python.
+    name = "".join(each if f"v{each}".isidentifier() else "_" for each in name)
     if not name.isidentifier():
         name = f"v_{name}"
     while name in taken or name in RESERVED:
