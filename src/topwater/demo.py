@@ -121,7 +121,7 @@ class Scene:
             return
         with started(seed=self.seed) as service:
             growth, user = f"users[*].{REMOTE}", "users[*].id"
-            source = http(service.growth, value=growth, key=user, at_start="stop")
+            source = http(service.growth, value=growth, key=user, at_start="stop", name="")
             try:
                 yield Remote(source, service)
             finally:
