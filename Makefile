@@ -32,6 +32,8 @@ lint: install  ## style, types, layers
 
 bench: install  ## every benchmark, in its quick form
 	@$(BIN)/topwater bench core --quick
+	@$(BIN)/topwater bench spark --quick
+	@$(BIN)/topwater bench remote --quick
 
 clean:  ## remove the environment and all that was generated
 	@rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

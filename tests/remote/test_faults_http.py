@@ -8,7 +8,7 @@ import pytest
 from fault_matrix import FAULTS, IN_LOOP, Cell
 from fault_server import FaultServer, make_certificate, serving_faults
 
-from topwater.remote.http import HttpSource
+from topwater.remote.http_source import HttpSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import pytest
 from fault_matrix import FAULTS, IN_LOOP, Cell
 from fault_server import USER, FaultServer, make_certificate, serving_faults
 
-from topwater.remote.sparql import SparqlSource
+from topwater.remote.sparql_source import SparqlSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

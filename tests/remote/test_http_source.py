@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from topwater import serving
 from topwater.errors import QueryError, SourceError
 from topwater.evaluate.generated import START
-from topwater.remote.http import HttpSource
+from topwater.remote.http_source import HttpSource
 from topwater.remote.stack import stack
 from topwater.serving.followers import Followers
 from topwater.testing import check_source

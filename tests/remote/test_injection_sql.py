@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from postgres import Postgres, server
 
 from topwater import remote
-from topwater.remote.sql import SqlSource
+from topwater.remote.sql_source import SqlSource
 
 EVIL = [
     "'; DROP TABLE users; --",

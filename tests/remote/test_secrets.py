@@ -132,7 +132,7 @@ def of_http(web: FaultServer, how: str) -> Kind:
 
 def of_sparql(web: FaultServer, how: str) -> Kind:
     def build(hidden: str, **more: Any) -> Stack:
-        from topwater.remote.sparql import SparqlSource
+        from topwater.remote.sparql_source import SparqlSource
 
         raw = SparqlSource(
             f"{web.url}/sparql",

@@ -25,8 +25,8 @@ from topwater.cli import app
 from topwater.errors import EnvironmentProblem, QueryError
 from topwater.evaluate.generated import LENGTH, START, make_evening
 from topwater.evaluate.workloads import changing
-from topwater.remote.http import HttpSource
-from topwater.remote.sparql import SparqlSource
+from topwater.remote.http_source import HttpSource
+from topwater.remote.sparql_source import SparqlSource
 from topwater.serving.app import App
 from topwater.serving.faults import Faults
 from topwater.serving.followers import CHANGING, Followers

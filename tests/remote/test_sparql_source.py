@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from topwater import serving
 from topwater.errors import QueryError, SourceError
 from topwater.remote.patterns import tokens, variables
-from topwater.remote.sparql import SparqlSource
+from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.stack import stack
 from topwater.remote.terms import iri, literal
 from topwater.testing import check_source
@@ -87,7 +87,7 @@ def test_the_contract(service: serving.Service, way: str) -> None:
 
 
 def test_the_same_values_as_by_http(service: serving.Service) -> None:
-    from topwater.remote.http import HttpSource
+    from topwater.remote.http_source import HttpSource
 
     keys = np.arange(1_000, 1_100)
     api = HttpSource(service.followers, value="users[*].followers", key="users[*].id")

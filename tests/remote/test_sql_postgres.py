@@ -17,7 +17,7 @@ from postgres import PASSWORD, Postgres, server
 from test_sql_source import keys_of, told
 
 from topwater.errors import SourceError
-from topwater.remote.sql import SqlSource
+from topwater.remote.sql_source import SqlSource
 from topwater.testing import check_source
 
 Make = Callable[..., SqlSource]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import pickle
 import sqlite3
@@ -222,12 +221,6 @@ def test_a_database_by_its_address(tmp_path: Path) -> None:
     assert got.values.tolist()[::2] == [80, 70]
     assert got.ok.all()
     made.close()
-
-
-def test_importing_the_modules_leaves_the_calls_of_their_name() -> None:
-    for name in ("http", "sparql", "sql"):
-        assert hasattr(importlib.import_module(f"topwater.remote.{name}"), "__file__")
-        assert callable(getattr(remote, name))
 
 
 def test_no_password_is_in_what_is_shown() -> None:

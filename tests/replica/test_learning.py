@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from remote import MINUTE, Loop, one_rule, query_of
+from looping import MINUTE, Loop, one_rule, query_of
 from test_loop import random_events, random_script
 
 from topwater.model import FloatArray, IntArray

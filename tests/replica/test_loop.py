@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from remote import MINUTE, Loop, batch_of, one_rule, query_of, shown
+from looping import MINUTE, Loop, batch_of, one_rule, query_of, shown
 
 from topwater.errors import QueryError
 from topwater.local import run

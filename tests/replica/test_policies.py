@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from remote import proposal_of
+from looping import proposal_of
 
 from topwater.errors import QueryError
 from topwater.model import IntArray

@@ -21,7 +21,7 @@ from rdflib import URIRef
 
 from topwater import run
 from topwater.model import Answer, Fetched, KeyArray
-from topwater.remote.sparql import SparqlSource
+from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan, parse
 from topwater.rspql.documents import Documents
 from topwater.rspql.matching import Matcher

@@ -13,7 +13,7 @@ import corpus_files
 import pytest
 
 from topwater import Answer, TopKQuery, run, sliding
-from topwater.remote.sparql import SparqlSource
+from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan, parse
 from topwater.rspql.plan import TIME
 from topwater.testing import Scripted

@@ -11,9 +11,6 @@ Stack(HttpSource('https://api.example/users', headers: Authorization))
 Importing this loads no client of any kind; building a source loads what it needs.
 """
 
-import sys
-from types import ModuleType
-
 from topwater.remote.breaking import Breaker
 from topwater.remote.building import http, memory, source, sparql, sql
 from topwater.remote.guarding import Guarded, guarded
@@ -40,14 +37,3 @@ __all__ = [
     "sql",
     "stack",
 ]
-
-
-class _Package(ModuleType):
-    """Keeps ``remote.http`` the function: importing the module of that name would replace it."""
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (name in ("http", "sparql", "sql") and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -21,11 +21,11 @@ def http(url: str, **settings: Any) -> Stack:
     url
         With ``{key}`` or ``{keys}`` where keys go.
     **settings
-        Those of :class:`topwater.remote.http.HttpSource` (``value``, ``key``, ``per_request``,
-        ``headers``, …) and of :func:`topwater.remote.stack` (``rate``, ``at_once``, ``retries``,
-        ``breaker``, ``at_start``, ``record``, ``name``).
+        Those of :class:`topwater.remote.http_source.HttpSource` (``value``, ``key``,
+        ``per_request``, ``headers``, …) and of :func:`topwater.remote.stack` (``rate``,
+        ``at_once``, ``retries``, ``breaker``, ``at_start``, ``record``, ``name``).
     """
-    from topwater.remote.http import HttpSource
+    from topwater.remote.http_source import HttpSource
 
     return _built(HttpSource, url, settings)
 
@@ -40,10 +40,10 @@ def sparql(endpoint: str, pattern: str = "", **settings: Any) -> Stack:
     pattern
         The graph pattern, with variables for the key and the value.
     **settings
-        Those of :class:`topwater.remote.sparql.SparqlSource` and of
+        Those of :class:`topwater.remote.sparql_source.SparqlSource` and of
         :func:`topwater.remote.stack`.
     """
-    from topwater.remote.sparql import SparqlSource
+    from topwater.remote.sparql_source import SparqlSource
 
     return _built(SparqlSource, endpoint, {"pattern": pattern, **settings})
 
@@ -56,9 +56,9 @@ def sql(url: str, **settings: Any) -> Stack:
     url
         As SQLAlchemy writes it: ``sqlite:///users.db``, ``postgresql+psycopg://…``.
     **settings
-        Those of :class:`topwater.remote.sql.SqlSource` and of :func:`topwater.remote.stack`.
+        Those of :class:`topwater.remote.sql_source.SqlSource` and of :func:`topwater.remote.stack`.
     """
-    from topwater.remote.sql import SqlSource
+    from topwater.remote.sql_source import SqlSource
 
     return _built(SqlSource, url, settings)
 
@@ -74,6 +74,7 @@ _SCHEMES: dict[str, Callable[..., Stack]] = {
     "sparql": sparql,
     "sqlite": sql,
     "postgresql": sql,
+    "postgres": sql,
     "mysql": sql,
     "mariadb": sql,
     "oracle": sql,
@@ -95,11 +96,11 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
 
     Examples
     --------
-    >>> source("gopher://old.example/{key}")
+    >>> source("gopher://old.example/{key}")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
     topwater.errors.QueryError: url: the scheme 'gopher' is unknown
-      fix: use one of: http, https, sparql, sqlite, postgresql, mysql, mariadb, oracle, mssql
+      fix: use one of: http, https, sparql, sqlite, postgresql, ...
     """
     if isinstance(where, Mapping):
         rest = {name: value for name, value in where.items() if name != "url"}

@@ -164,7 +164,7 @@ class Service:
         The IRI by which the caller registers it.
     pattern
         A graph pattern without braces around it, with all IRIs in full, for
-        :class:`topwater.remote.sparql.SparqlSource`.
+        :class:`topwater.remote.sparql_source.SparqlSource`.
     key, value
         The variables of the pattern for the join value and for the number.
     default

@@ -61,7 +61,7 @@ class SparqlSource:
         For literals: the datatype, as an IRI or with a prefix, or the language. Whole numbers
         are of type ``xsd:integer`` and other keys plain text, unless told otherwise.
     headers, timeout, largest, verify
-        As for :class:`~topwater.remote.http.HttpSource`.
+        As for :class:`~topwater.remote.http_source.HttpSource`.
 
     Examples
     --------
