@@ -19,9 +19,10 @@ from typer.testing import CliRunner
 
 from topwater import demo
 from topwater.cli import _cause, app
-from topwater.demo import Report, Scene, Standing, _stop_flag, judged
+from topwater.demo import Report, Scene, Standing, judged
 from topwater.errors import EnvironmentProblem
 from topwater.local import run
+from topwater.terminal import stop_flag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,7 +143,7 @@ def test_without_the_extra_the_demo_says_so_and_goes_on(monkeypatch: pytest.Monk
 def test_ctrl_c_sets_the_flag_and_the_old_handler_comes_back() -> None:
     assert threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGINT)
-    with _stop_flag() as stop:
+    with stop_flag() as stop:
         signal.raise_signal(signal.SIGINT)
         assert stop.wait(5)
     assert signal.getsignal(signal.SIGINT) is before

@@ -14,9 +14,7 @@ import functools
 import json
 import os
 import queue
-import signal
 import tempfile
-import threading
 import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -39,6 +37,7 @@ from topwater.remote import Replay, http
 from topwater.replica import Budget, RefreshSettings
 from topwater.serving import Service, missing_package, started
 from topwater.serving.followers import CHANGING
+from topwater.terminal import stop_flag, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -235,7 +234,7 @@ def run(scene: Scene, display: Display, log_file: str | None = None) -> Report:
     found: list[Answer] = []
     scene.query()  # an unknown policy is said before Spark starts
     with contextlib.ExitStack() as ending:
-        with display.waiting("starting the remote service and Spark"), _stop_flag() as stop:
+        with display.waiting("starting the remote service and Spark"), stop_flag() as stop:
             from topwater.spark import session  # here: `topwater --help` should not wait for it
 
             remote = ending.enter_context(scene.remote())
@@ -321,7 +320,7 @@ def _answers(spark: SparkSession, scene: Scene, source: Source) -> Iterator[Answ
         for answer in answers_from(batch.toArrow(), query):
             arrived.put(answer)
 
-    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder, _stop_flag() as stop:
+    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder, stop_flag() as stop:
         events = _stream(spark, scene, Path(folder) / "mentions")
         running = (
             topk(events, query, source)
@@ -358,21 +357,6 @@ def _drain(arrived: queue.SimpleQueue[Answer]) -> Iterator[Answer]:
             yield arrived.get_nowait()
 
 
-@contextlib.contextmanager
-def _stop_flag() -> Iterator[threading.Event]:
-    """A flag that Ctrl-C sets.
-
-    An exception raised in the middle of a call to Java would break the connection to it, and a
-    clean end needs the connection; one raised while Java starts would leave it running.
-    """
-    stop = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 class Lines:
     """One line per window, for people."""
 
@@ -380,15 +364,9 @@ class Lines:
         self.console = console
         self.scene = scene
 
-    @contextlib.contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """A spinner on a terminal, a plain line elsewhere."""
-        if self.console.is_terminal:
-            with self.console.status(f"{what}…"):
-                yield
-        else:
-            self.console.print(f"{what}…")
-            yield
+    def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Say what it is that takes a while."""
+        return waiting(self.console, what)
 
     def begin(self, remote: Remote) -> None:
         """What is asked, and whom."""

@@ -36,8 +36,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 from rich.text import Text
 
-from topwater.demo import _stop_flag
 from topwater.errors import QueryError, TopwaterError
+from topwater.terminal import stop_flag, waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -161,7 +161,7 @@ def _live(answers: DataFrame) -> Iterator[list[dict[str, Any]]]:
         for rows in _windows([row.asDict() for row in batch.collect()]):
             arrived.put(rows)
 
-    with tempfile.TemporaryDirectory(prefix="topwater-run-") as folder, _stop_flag() as stop:
+    with tempfile.TemporaryDirectory(prefix="topwater-run-") as folder, stop_flag() as stop:
         running = start(answers, to=take, checkpoint=f"{folder}/checkpoint")
         while running.isActive and not stop.is_set():
             with contextlib.suppress(queue.Empty):
@@ -304,15 +304,9 @@ class Lines:
     def __init__(self, console: Console) -> None:
         self.console = console
 
-    @contextlib.contextmanager
-    def waiting(self, what: str) -> Iterator[None]:
-        """A spinner on a terminal, a plain line elsewhere."""
-        if self.console.is_terminal:
-            with self.console.status(f"{what}…"):
-                yield
-        else:
-            self.console.print(f"{what}…")
-            yield
+    def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
+        """Say what it is that takes a while."""
+        return waiting(self.console, what)
 
     def window(self, rows: list[dict[str, Any]], plan: Plan) -> None:
         """The time, what is shown, and how right that may be."""
