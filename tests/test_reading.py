@@ -19,7 +19,7 @@ from topwater.errors import BatchError
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
-from topwater.reading import only_finite, read
+from topwater.reading import ONLY_TIME, only_finite, read
 from topwater.windows import FARTHEST, Windows, counting, tumbling
 
 EARLY = Windows(10, 10, start=-(10**15))
@@ -386,3 +386,13 @@ class TestColumnsThatAreNone:
         with pytest.raises(BatchError, match="can't be read as columns") as caught:
             read(query_of(), {**columns(), **changed})
         assert caught.value.fix
+
+
+def test_a_row_that_only_tells_the_time_is_no_event() -> None:
+    batch = columns(who=["a", ONLY_TIME, None, ONLY_TIME], at=[1, 2, 3, None], v=[1.0] * 4)
+    readout = read(query_of(), batch)
+    assert readout.key.to_pylist() == ["a"]
+    assert sorted(readout.beats.tolist()) == [2, 3]
+    assert readout.counts == Counts(events=2, bad_key=1)
+    counted = read(query_of(window=counting(2), time=None), batch)
+    assert (len(counted), counted.counts) == (1, Counts(events=2, bad_key=1))

@@ -18,6 +18,9 @@ from topwater.windows import FARTHEST
 Batch: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
 """Columns by name: an Arrow batch or table, or a mapping of arrays."""
 
+ONLY_TIME = "\0"
+"""A key of text that stands for no event: its row tells the time, and is counted nowhere."""
+
 _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)}
 
 
@@ -25,7 +28,8 @@ _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)
 class Readout:
     """The rows of a batch that can be used: time in milliseconds, keys as Arrow data.
 
-    ``beats`` are the times of rows without a key: of no use, but they tell how late it is.
+    ``beats`` are the times of rows without a key, or with :data:`ONLY_TIME` for one: of no use,
+    but they tell how late it is.
     """
 
     time: IntArray
@@ -58,13 +62,15 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
         time, time_ok = _times(_column(table, query.time, "time"), query.time)
-    key_ok = _present(key)
+    key_ok, silent = _present(key), _only_time(key)
+    if silent.any():
+        key_ok &= ~silent
     early = time_ok & (time <= query.window.start)
     if query.window.by == "count":
         early[:] = False
     counts = Counts(
-        events=len(key),
-        bad_key=int(np.count_nonzero(~key_ok)),
+        events=len(key) - int(np.count_nonzero(silent)),
+        bad_key=int(np.count_nonzero(~key_ok & ~silent)),
         bad_time=int(np.count_nonzero(key_ok & ~time_ok)),
         before_start=int(np.count_nonzero(early & key_ok)),
     )
@@ -145,6 +151,14 @@ def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
             fix="keys are strings or integers up to 64 bits: cast the column first",
         )
     return column.cast(pa.int64()) if pa.types.is_integer(kind) else column.cast(pa.large_string())
+
+
+def _only_time(key: pa.Array) -> BoolArray:
+    """Which rows are no events."""
+    if not pa.types.is_large_string(key.type):
+        return np.zeros(len(key), bool)
+    found = pc.fill_null(pc.equal(key, ONLY_TIME), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:

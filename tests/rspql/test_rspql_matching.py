@@ -19,7 +19,10 @@ from rdflib.term import Identifier
 
 from topwater import TopKQuery, run, tumbling
 from topwater.errors import QueryError
-from topwater.rspql import documents
+from topwater.model import Counts
+from topwater.monitor import TopKMonitor
+from topwater.reading import ONLY_TIME
+from topwater.rspql import documents, parse
 from topwater.rspql.documents import Columns, Documents, literals
 from topwater.rspql.matching import Matcher, key_terms, solutions
 from topwater.rspql.plan import (
@@ -361,9 +364,10 @@ def test_bind_computes_numbers_and_its_errors_are_no_numbers() -> None:
     matcher = Matcher(Documents(), (pattern,), ("who",), ("n", "twice", "ratio"))
     found = matcher.match(pa.table({"time": [1, 2, 3, 4], "value": texts}))
     columns = found.to_pydict()
-    assert columns[TIME] == [1, 3, 4]
-    assert columns["twice"] == [8.0, 0.0, 1.0]
-    assert columns["ratio"][::2] == [2.0, 2.0]
+    assert columns[TIME] == [1, 3, 4, 2]
+    assert columns["who"] == ["x:a", "x:a", "x:a", ONLY_TIME]
+    assert columns["twice"] == [8.0, 0.0, 1.0, None]
+    assert columns["ratio"][:3:2] == [2.0, 2.0]
     assert np.isnan(columns["ratio"][1])
 
 
@@ -407,6 +411,35 @@ def test_bad_lines_are_counted_in_the_answer() -> None:
     (answer,) = run(query, [found])
     assert answer.keys == ["x:a"]
     assert (answer.counts.bad_key, answer.counts.events) == (3, 5)
+
+
+def test_an_event_that_does_not_match_moves_the_time_and_is_counted_nowhere() -> None:
+    r"""Windows of 5; what is not of the pattern is heard at 14, and nothing at all at 19.
+
+    ::
+
+          a       b        ?  -       -
+        ──┼──│────┼──│─────┼──┼──│────┼──►
+          3  5    8  10   13 14  15   19
+    """
+    plan = parse("""PREFIX : <x:> SELECT ?u ?n FROM NAMED WINDOW :w ON :s [RANGE 5 STEP 5]
+        WHERE { WINDOW :w { ?u :n ?n } } ORDER BY DESC(?n) LIMIT 1""")
+    matcher = Matcher.of(plan, URIRef("x:s"), Documents())
+    monitor = TopKMonitor.build(plan.query())
+    said = {
+        3: f"<x:a> <x:n> {number(1)} .",
+        8: f"<x:b> <x:n> {number(2)} .",
+        13: "<x:a> ? .",
+        14: "<x:a> <x:other> <x:b> .",
+        19: "",
+    }
+    found = []
+    for at, text in said.items():
+        monitor.ingest(matcher.match(pa.table({"time": [at], "value": [text]})))
+        assert monitor.watermark is not None
+        found.append([(a.window.closes, a.keys) for a in monitor.close_until(monitor.watermark)])
+    assert found == [[], [(5, ["x:a"])], [(10, ["x:b"])], [], [(15, [])]]
+    assert monitor.counts == Counts()
 
 
 def test_a_key_of_several_terms_can_be_taken_apart() -> None:
@@ -539,7 +572,7 @@ def test_columns_are_matched_as_their_triples_are(
     generic = Matcher(MAPPED, (pattern, pattern_of("x:a x:b x:c")), ("u",), ("m",))
     as_text = pa.table({"at": table.column("at"), "value": _as_lines(table)})
     from_text = Matcher(Documents(time="at"), (pattern,), ("u",), ("m",)).match(as_text)
-    assert _sorted(from_text) == [row for row in _sorted(direct) if row["u"] is not None]
+    assert _sorted(from_text) == _sorted(direct)
     assert direct.column("u").null_count == table.column("user").null_count
     with pytest.raises(KeyError):
         generic.match(table)
@@ -566,7 +599,9 @@ def _as_lines(table: pa.Table) -> list[str]:
 
 
 def _sorted(table: pa.Table) -> list[dict[str, Any]]:
-    return sorted(table.to_pylist(), key=lambda row: (row[TIME], str(row)))
+    """The solutions alone, in one order."""
+    rows = [row for row in table.to_pylist() if row["u"] not in (None, ONLY_TIME)]
+    return sorted(rows, key=lambda row: (row[TIME], str(row)))
 
 
 def test_columns_that_join_or_are_constants_go_through_triples() -> None:
@@ -581,7 +616,7 @@ def test_columns_that_join_or_are_constants_go_through_triples() -> None:
         matcher = Matcher(MAPPED, (pattern,), ("u",), ())
         as_text = pa.table({"at": table.column("at"), "value": _as_lines(table)})
         expected = Matcher(Documents(time="at"), (pattern,), ("u",), ()).match(as_text)
-        found = [row for row in _sorted(matcher.match(table)) if row["u"] is not None]
+        found = _sorted(matcher.match(table))
         assert found == _sorted(expected)
         assert found
 

@@ -297,6 +297,12 @@ def test_select_may_use_what_it_computed_before() -> None:
     assert (plan.take, plan.score) == ({"mean": "mean(`v`)"}, "mean * 2 + mean")
 
 
+def test_a_base_that_is_no_address_is_refused() -> None:
+    text = f"BASE <http://ex[g/>\n{HEAD}SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE 6s] {WHERE}"  # noqa: S608
+    assert "line 2" in refused(text)
+    assert "is no IRI" in refused(text)
+
+
 @pytest.mark.parametrize("text", ["", "  \n\t", "# a comment"])
 def test_an_empty_query_is_called_empty(text: str) -> None:
     assert "the query is empty" in refused(text)

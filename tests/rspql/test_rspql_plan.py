@@ -10,12 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import corpus_files
+import pyarrow as pa
 import pytest
 
 from topwater import Answer, TopKQuery, run, sliding
 from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan, parse
+from topwater.rspql.asking import asked as sent
+from topwater.rspql.documents import Documents
+from topwater.rspql.matching import Matcher
 from topwater.rspql.plan import TIME
+from topwater.rspql.projecting import solutions_of
 from topwater.testing import Scripted
 
 HEAD = "PREFIX : <http://example.org/>\n"
@@ -222,3 +227,73 @@ def test_groups_of_two_variables_have_keys_of_two_terms() -> None:
     )
     assert (plan.keys, plan.key, plan.query().key) == (("s", "b"), "s b", "s b")
     assert [shown.role for shown in plan.projection] == ["key", "key", "score"]
+
+
+@pytest.mark.parametrize(
+    ("select", "where", "rest", "shown"),
+    [
+        ("(?s AS ?who) ?v", "", "", [("x:a", 3.0), ("x:b", 2.0)]),
+        ("?s (?s AS ?who) ?v", "", "", [("x:a", "x:a", 3.0), ("x:b", "x:b", 2.0)]),
+        ("(?s AS ?who) (SUM(?v) AS ?t)", "", "GROUP BY ?s", [("x:a", 4.0), ("x:b", 2.0)]),
+        ("?who (SUM(?v) AS ?t)", "", "GROUP BY (?s AS ?who)", [("x:a", 4.0), ("x:b", 2.0)]),
+        ("?who (SUM(?v) AS ?t)", "BIND(?s AS ?who)", "GROUP BY ?who", [("x:a", 4.0), ("x:b", 2.0)]),
+        ("?who ?v", "BIND(?s AS ?who) FILTER(?who != :c)", "", [("x:a", 3.0), ("x:b", 2.0)]),
+    ],
+)
+def test_a_term_may_be_shown_under_another_name(
+    select: str, where: str, rest: str, shown: list[Any]
+) -> None:
+    score = "?t" if "?t" in select else "?v"
+    plan = asked(
+        select, f"WINDOW :w {{ ?s :v ?v {where} }}", f"{rest} ORDER BY DESC({score}) LIMIT 2"
+    )
+    number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    said = [("a", 1), ("b", 2), ("a", 3)]
+    texts = [f"<x:{s}> <http://example.org/v> {number.format(v)} ." for s, v in said]
+    events = pa.table({"time": [1, 2, 3], "value": texts})
+    table = Matcher.of(plan, plan.windows[0].stream, Documents()).match(events)
+    (answer,) = run(plan.query(), [table])
+    assert solutions_of(plan, answer) == shown
+
+
+def test_with_a_service_too_a_key_may_be_shown_under_another_name() -> None:
+    where = "WINDOW :w { ?s :v ?v } SERVICE :r { ?s :f ?f }"
+    plan = asked("(?s AS ?who) ?f (?v + ?f AS ?t)", where, "ORDER BY DESC(?t) LIMIT 1")
+    (answer,) = answered(plan, {"s": ["a"], TIME: [1], "v": [4.0]}, {"a": 5.0})
+    assert solutions_of(plan, answer) == [("a", 5.0, 9.0)]
+
+
+@pytest.mark.parametrize(
+    "value", ["MAX(COALESCE(?f, 3))", "COALESCE(?f, 3)", "COALESCE(MAX(?f), 3)"]
+)
+def test_a_default_may_be_said_in_a_group(value: str) -> None:
+    plan = asked(
+        "?s",
+        "WINDOW :w { ?s :v ?v } OPTIONAL { SERVICE :r { ?s :f ?f } }",
+        f"GROUP BY ?s ?f ORDER BY DESC(SUM(?v) + {value}) LIMIT 2",
+    )
+    (answer,) = answered(plan, {"s": ["a", "b"], TIME: [1, 2], "v": [4.0, 2.0]}, {"b": 6.0})
+    assert (answer.keys, answer.scores) == (["b", "a"], [8.0, 7.0])
+
+
+def test_a_default_that_is_never_needed_changes_nothing() -> None:
+    plan = asked(
+        "?s",
+        "WINDOW :w { ?s :v ?v } SERVICE :r { ?s :f ?f }",
+        "GROUP BY ?s ORDER BY DESC(SUM(?v) + MAX(COALESCE(?f, 3))) LIMIT 2",
+    )
+    (answer,) = answered(plan, {"s": ["a", "b"], TIME: [1, 2], "v": [4.0, 2.0]}, {"b": 6.0})
+    assert answer.keys == ["b"]
+
+
+def test_variables_of_a_service_may_have_any_name_that_sparql_has() -> None:
+    where = "WINDOW :w { ?été :v ?v } SERVICE :r { ?été :f ?1 . ?1 :of ?v1 }"
+    plan = asked("?été", where, "ORDER BY DESC(?v + ?1) LIMIT 2")
+    assert plan.service is not None
+    source = SparqlSource("http://data.example/sparql", **sent(plan.service))
+    assert source.query(["x:a"]).splitlines()[1:3] == [
+        "VALUES ?v3 { <x:a> }",
+        "?v3 <http://example.org/f> ?v2 . ?v2 <http://example.org/of> ?v1",
+    ]
+    (answer,) = answered(plan, {"été": ["a"], TIME: [1], "v": [4.0]}, {"a": 5.0})
+    assert answer.scores == [9.0]

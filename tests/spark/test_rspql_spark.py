@@ -287,6 +287,26 @@ def test_what_is_new_also_after_a_restart(spark: SparkSession, feed: Feed, tmp_p
     assert windows_of(rows, "user", "total", "times") == changes()[0]
 
 
+@pytest.mark.parametrize("group", ["", "GROUP BY ?user"])
+def test_what_does_not_match_ends_windows_and_is_counted_nowhere(
+    spark: SparkSession, feed: Feed, tmp_path: Path, group: str
+) -> None:
+    shown = "(SUM(?n) AS ?total)" if group else "(?n AS ?total)"
+    text = f"""PREFIX : <http://example.org/> SELECT ?user {shown}
+        FROM NAMED WINDOW :W ON :S [RANGE PT2S]
+        WHERE {{ WINDOW :W {{ ?user :hasMentions ?n }} }} {group} ORDER BY DESC(?total) LIMIT 2"""  # noqa: S608
+    answers = rspql(spark, text, streams={":S": feed.stream(spark)})
+    other = f"<{X}a> <{X}sleeps> <{X}b> ."
+    with running(answers, tmp_path) as (query, found):
+        feed.add([*seconds((1, "a", 3), (2, "b", 5)), (1_500, other)])
+        query.processAllAvailable()
+        assert not found
+        feed.add([(2_001, other), (3_000, other)])
+        query.processAllAvailable()
+    assert windows_of(found, "user", "total") == {2: [("b", 5.0), ("a", 3.0)]}
+    assert {(row.events, row.bad_key, row.bad_score) for row in found} == {(2, 0, 0)}
+
+
 def heard(spark: SparkSession) -> DataFrame:
     """The same events as a table; then one window more is answered."""
     spark.conf.set("spark.sql.shuffle.partitions", "1")

@@ -13,6 +13,7 @@ from topwater import Formula, TopKQuery, sliding
 from topwater.clock import Moments
 from topwater.model import Counts
 from topwater.portions import Portion, portion
+from topwater.reading import ONLY_TIME
 from topwater.spark import sieve
 from topwater.spark.reducing import PORTIONS
 from topwater.spark.sieve import MARK, plain, read_portion, sieved
@@ -40,6 +41,7 @@ def draw(rng: np.random.Generator, rows: int, *, text: bool) -> pa.Table:
             column[at] = odd[rng.integers(len(odd))]
     if text:
         keys = [None if key is None else ("", "ä\U0001f600", "\0")[key % 3] * key for key in keys]
+        keys = [ONLY_TIME if rng.random() < 0.1 else key for key in keys]
     kind = pa.string() if text else pa.int64()
     return pa.table(
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from topwater import remote
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote import Stack
+from topwater.remote import Stack, patterns
 from topwater.rspql.plan import Service
 from topwater.rspql.triples import unquoted
 
@@ -33,8 +34,7 @@ def source_for(service: Service, registered: Registered) -> Source:
     if isinstance(registered, Mapping):
         settings = {name: value for name, value in registered.items() if name != "url"}
         url = str(registered.get("url", "")).removeprefix("sparql+")
-        ours = {"pattern": service.pattern, "key": service.key, "value": service.value}
-        return TermSource(url, settings | ours)
+        return TermSource(url, settings | asked(service))
     if not callable(getattr(registered, "fetch", None)):
         raise QueryError(
             f"a {type(registered).__name__} is no source",
@@ -42,6 +42,29 @@ def source_for(service: Service, registered: Registered) -> Source:
             fix="give the address of a SPARQL endpoint, its settings, or a source",
         )
     return registered
+
+
+def asked(service: Service) -> dict[str, str]:
+    """The pattern that is sent, its key and its value.
+
+    A source takes fewer names of variables than SPARQL does: others get new ones.
+
+    Examples
+    --------
+    >>> from rdflib import URIRef
+    >>> asked(Service(URIRef("x:s"), "?été <x:f> ?1", "été", "1"))
+    {'pattern': '?v2 <x:f> ?v1', 'key': 'v2', 'value': 'v1'}
+    """
+    there = patterns.variables(service.pattern)
+    odd = sorted(name for name in there if not (name.isascii() and name.isidentifier()))
+    free = (name for number in itertools.count(1) if (name := f"v{number}") not in there)
+    names = dict(zip(odd, free, strict=False))
+    pattern = "".join(
+        f"?{names[text[1:]]}" if kind == "variable" and text[1:] in names else text
+        for kind, text in patterns.tokens(service.pattern)
+    )
+    key, value = (names.get(name, name) for name in (service.key, service.value))
+    return {"pattern": pattern, "key": key, "value": value}
 
 
 class TermSource:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from topwater.expressions import Name
 from topwater.expressions import parse as parse_formula
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.rspql.plan import (
@@ -143,7 +144,10 @@ class Bindings:
         return np.where(good, values, np.nan), good
 
     def with_bound(self, bind: Bind) -> Bindings:
-        """The same, and one variable more."""
+        """The same, and one variable more: another name for a term, or a number."""
+        formula = parse_formula(bind.formula).tree
+        if isinstance(formula, Name) and formula.name in self.codes:
+            return replace(self, codes={**self.codes, bind.variable: self.codes[formula.name]})
         values, _ = self.computed(bind.formula)
         return replace(self, bound={**self.bound, bind.variable: values})
 

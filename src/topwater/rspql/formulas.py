@@ -108,20 +108,21 @@ class Formulas:
         return self._defaulted(first, others[0] if others else None)
 
     def _defaulted(self, wanted: Any, default: Any) -> Node:
-        if not isinstance(wanted, Variable) or str(wanted) not in self.optional:
+        node = self.node(wanted)
+        if not isinstance(node, Name) or node.name not in self.optional:
             # All other variables are bound in every solution.
-            return self.node(wanted)
-        name = str(wanted)
+            return node
+        name = node.name
         number = None if default is None else self.node(default)
         if not isinstance(number, Number):
             self._fail_at(f"the default of ?{name} is no plain number", "COALESCE")
         if self.defaults.setdefault(name, number.value) != number.value:
             self._fail_at(f"?{name} has two different defaults", "COALESCE", "use one of them")
-        return Name(name)
+        return node
 
     def _if(self, expression: Any) -> Node:
         test, yes, no = expression.arg1, expression.arg2, expression.arg3
-        if getattr(test, "name", "") == "Builtin_BOUND" and yes == test.arg:
+        if getattr(test, "name", "") == "Builtin_BOUND" and self._same(yes, test.arg):
             return self._defaulted(yes, no)
         if getattr(test, "name", "") == "RelationalExpression" and test.op in _CHOICES:
             sides = self.node(test.expr), self.node(test.other)
@@ -134,6 +135,9 @@ class Formulas:
             "IF",
             "write IF(?a > ?b, ?a, ?b) for the greater of two, or IF(BOUND(?x), ?x, 0)",
         )
+
+    def _same(self, left: Any, right: Any) -> bool:
+        return isinstance(right, Variable) and self.node(left) == self.node(right)
 
     def _function(self, expression: Any) -> Node:
         name = str(expression.iri)

@@ -37,7 +37,8 @@ class Grouping:
         self._where = where
         self._stream = stream
         self._remote = remote
-        self._groups = {str(each) for each in layers.groups or ()}
+        self._groups = set(group_names(layers, where))
+        self._optional = {n for each in where.remotes if each.optional for n in each.variables}
         self._taken: dict[str, str] = {}
         self._names = _result_names(layers)
         self.known: dict[str, Node] = dict(where.known)
@@ -45,16 +46,16 @@ class Grouping:
         for aggregate in layers.aggregates:
             if str(aggregate.res) not in later:
                 self.known[str(aggregate.res)] = self._aggregate(aggregate)
-        optional = {name for each in where.remotes if each.optional for name in each.variables}
         for name, expression in layers.extends:
-            formulas = Formulas(document, self.known, optional)
+            formulas = Formulas(document, self.known, self._optional)
             self.known[name] = formulas.node(expression)
             where.defaults |= formulas.defaults
             self.known |= {res: self.known[name] for res, own in later.items() if own == name}
 
     def _aliases(self, layers: Layers) -> Iterator[tuple[str, str]]:
         """Samples of what SELECT itself computes: rdflib takes ``?n`` in a later part for one."""
-        computed = {name for name, _ in layers.extends} - self._groups - self._stream
+        grouped = {str(each) for each in layers.groups or ()}
+        computed = {name for name, _ in layers.extends} - grouped - self._stream
         for aggregate in layers.aggregates:
             if aggregate.name == "Aggregate_Sample" and str(aggregate.vars) in computed:
                 yield str(aggregate.res), str(aggregate.vars)
@@ -84,7 +85,10 @@ class Grouping:
         return Name(self._note(kind, node, str(aggregate.res)))
 
     def _argument(self, expression: Any) -> Node:
-        return Formulas(self._document, self._where.known, self._remote).node(expression)
+        formulas = Formulas(self._document, self._where.known, self._optional)
+        node = formulas.node(expression)
+        self._where.defaults |= formulas.defaults
+        return node
 
     def _of_remote(self, kind: str, node: Node | None) -> Node:
         if isinstance(node, Name) and kind in _PICKS:
@@ -140,6 +144,12 @@ class Grouping:
 
     def _fail(self, kind: str, problem: str, fix: str) -> NoReturn:
         self._document.fail(problem, self._document.find(kind, "GROUP"), fix)
+
+
+def group_names(layers: Layers, where: Where) -> list[str]:
+    """The variables of patterns that are grouped by: another name for one stands for it."""
+    found = ((str(each), where.known.get(str(each))) for each in layers.groups or ())
+    return [node.name if isinstance(node, Name) else name for name, node in found]
 
 
 def _result_names(layers: Layers) -> dict[str, str]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import BoolArray, IntArray
+from topwater.reading import ONLY_TIME
 from topwater.rspql.bindings import Bindings
 from topwater.rspql.documents import Columns, Documents, literals
 from topwater.rspql.plan import TIME, EventPattern, Plan, Triple
@@ -55,6 +56,8 @@ class Matcher:
     def match(self, events: pa.Table) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
 
+        An event without a solution is a row that only tells the time.
+
         Examples
         --------
         >>> pattern = EventPattern(
@@ -72,7 +75,11 @@ class Matcher:
         if len(parts) > 1:
             order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
             table = table.take(order)
-        return pa.concat_tables([table, self._bad(time.take(bad))])
+        fruitful = [rows[each.event] for each in found]
+        silent = np.setdiff1d(np.arange(events.num_rows), np.concatenate([*fruitful, bad]))
+        return pa.concat_tables(
+            [table, self._keyless(time.take(bad)), self._keyless(time.take(silent), ONLY_TIME)]
+        )
 
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
         """Per pattern its solutions; the row of each event; and the rows of what is bad."""
@@ -94,8 +101,9 @@ class Matcher:
             columns[name] = pa.array(found.numbers(name)[0])
         return pa.table(columns)
 
-    def _bad(self, time: pa.ChunkedArray) -> pa.Table:
-        columns = {TIME: time, " ".join(self.keys): pa.nulls(len(time), pa.large_string())}
+    def _keyless(self, time: pa.ChunkedArray, key: str | None = None) -> pa.Table:
+        keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
+        columns = {TIME: time, " ".join(self.keys): keys}
         return pa.table(columns | {n: pa.nulls(len(time), pa.float64()) for n in self.numbers})
 
 

@@ -193,12 +193,18 @@ class Shown:
         ``"key"``: a term, one of :attr:`Plan.keys`. ``"score"``: the score. ``"formula"``: a
         number, from what an answer's row has.
     formula
-        For ``"formula"``: over the names in :attr:`Plan.take` and the service's value.
+        For ``"formula"``: over the names in :attr:`Plan.take` and the service's value. For a
+        ``"key"`` that is shown under another name: the name that it has in :attr:`Plan.keys`.
     """
 
     name: str
     role: Literal["key", "score", "formula"]
     formula: str = ""
+
+    @property
+    def variable(self) -> str:
+        """For a ``"key"``: its name in :attr:`Plan.keys`."""
+        return self.formula or self.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
     if each.role == "score":
         return list(rows.scores)
     if each.role == "key":
-        place, count = plan.keys.index(each.name), len(plan.keys)
+        place, count = plan.keys.index(each.variable), len(plan.keys)
         return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
     read = {**rows.values, **({plan.service.value: rows.remote} if plan.service else {})}
     formula = parse_formula(each.formula)

@@ -52,7 +52,7 @@ class Names:
     def iri(self, token: Token) -> URIRef:
         """The IRI that a token stands for."""
         if token.kind == "iri":
-            return URIRef(token.text[1:-1], base=self.base or None)
+            return self._resolved(token)
         prefix, _, local = token.text.partition(":")
         start = self.prefixes.get(prefix, KNOWN.get(prefix))
         if start is None:
@@ -60,6 +60,14 @@ class Names:
                 f"the prefix {prefix + ':'!r} is unknown", token.start, self._suggestion(prefix)
             )
         return URIRef(start + _plain(local))
+
+    def _resolved(self, token: Token) -> URIRef:
+        try:
+            return URIRef(token.text[1:-1], base=self.base or None)
+        except ValueError as error:  # of Python's own parser of addresses
+            self._document.fail(
+                f"{token.text[:40]} is no IRI: {error}", token.start, "write it in full"
+            )
 
     def _suggestion(self, prefix: str) -> str:
         declare = f"declare it: PREFIX {prefix}: <http://example.org/>"

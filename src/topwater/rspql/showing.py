@@ -9,6 +9,7 @@ from rdflib.term import Variable
 
 from topwater.expressions import Expression, Name, Node
 from topwater.rspql.algebra import Where
+from topwater.rspql.grouping import group_names
 from topwater.rspql.lexing import Document
 from topwater.rspql.plan import Service, Shown
 from topwater.rspql.remotes import Far
@@ -45,7 +46,8 @@ class Showing:
         """What is shown, and the keys."""
         if isinstance(take, str):
             found = {name: self._of_solution(name, node) for name, node in outputs.items()}
-            keys = [name for name, shown in found.items() if shown.role == "key"]
+            shown = [each.variable for each in found.values() if each.role == "key"]
+            keys = list(dict.fromkeys(shown))
         else:
             keys = self._grouped_by()
             numbers = {*take} | (set() if service is None else {service.value})
@@ -55,8 +57,8 @@ class Showing:
     def _of_solution(self, name: str, node: Node) -> Shown:
         if node == self._score:
             return Shown(name, "score")
-        if node == Name(name) and name in self._stream:
-            return Shown(name, "key")
+        if isinstance(node, Name) and node.name in self._stream:
+            return _key(name, node.name)
         self._require_bound(name)
         return self._fail_variable(
             name,
@@ -65,8 +67,8 @@ class Showing:
         )
 
     def _of_key(self, name: str, node: Node, keys: list[str], numbers: set[str]) -> Shown:
-        if node == Name(name) and name in keys:
-            return Shown(name, "key")
+        if isinstance(node, Name) and node.name in keys:
+            return _key(name, node.name)
         if node == self._score:
             return Shown(name, "score")
         if columns(node) <= numbers:
@@ -96,7 +98,7 @@ class Showing:
         """The variables whose values are ranked."""
         if self._layers.groups is None:
             return [] if self._far is None else [self._far.key]
-        groups = [str(each) for each in self._layers.groups]
+        groups = group_names(self._layers, self._where)
         own = [name for name in groups if name not in self._remote]
         told = " and ".join(f"?{name}" for name in own) or "a remote value"
         if self._far is not None and own != [self._far.key]:
@@ -119,3 +121,7 @@ class Showing:
 
     def _fail(self, problem: str, fix: str) -> NoReturn:
         self._document.fail(problem, self._document.find("GROUP"), fix)
+
+
+def _key(name: str, variable: str) -> Shown:
+    return Shown(name, "key", "" if name == variable else variable)

@@ -109,11 +109,16 @@ public final class Sieve implements MapPartitionsFunction {
 
         /** The same rules as topwater/reading.py has. */
         void add(Row row) {
-            events++;
-            boolean keyed = !row.isNullAt(2);
+            boolean event = !onlyTime(row);
+            boolean keyed = event && !row.isNullAt(2);
+            if (event) {
+                events++;
+            }
             long ticks = row.isNullAt(0) ? Long.MAX_VALUE : row.getLong(0);
             if (ticks <= -sieve.farthest || ticks >= sieve.farthest) {
-                if (keyed) {
+                if (!event) {
+                    return;
+                } else if (keyed) {
                     badTime++;
                 } else {
                     badKey++;
@@ -122,7 +127,9 @@ public final class Sieve implements MapPartitionsFunction {
             }
             long time = Math.floorDiv(ticks, sieve.ticksPerMilli);
             if (!keyed) {
-                badKey++;
+                if (event) {
+                    badKey++;
+                }
                 if (time > sieve.start) {
                     at(time).see(time);
                 }
@@ -141,6 +148,15 @@ public final class Sieve implements MapPartitionsFunction {
                     }
                 }
             }
+        }
+
+        /** Is the key that of a row that is no event? */
+        private boolean onlyTime(Row row) {
+            if (!sieve.text || row.isNullAt(2)) {
+                return false;
+            }
+            byte[] key = (byte[]) row.get(2);
+            return key.length == 1 && key[0] == 0;
         }
 
         private void keep(Pane pane, double score, long time, Object key) {
