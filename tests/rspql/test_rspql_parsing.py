@@ -297,6 +297,45 @@ def test_select_may_use_what_it_computed_before() -> None:
     assert (plan.take, plan.score) == ({"mean": "mean(`v`)"}, "mean * 2 + mean")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right", "blamed", "fix"),
+    [
+        ("SELEKT ?s", "SELECT ?s", "SELEKT", "did you mean SELECT?"),
+        ("{ WINDWO :w", "{ WINDOW :w", "WINDWO", "did you mean WINDOW?"),
+        ("FORM NAMED", "FROM NAMED", "FORM", "did you mean FROM?"),
+        ("LIMT 3", "LIMIT 3", "LIMT", "did you mean LIMIT?"),
+        ("DESC ?v", "DESC(?v)", "?v", "DESC(?v)"),
+        ("LIMIT ?k", "LIMIT 3", "?k", "as LIMIT 10"),
+        ("SELECT ?s 2 * ?v AS ?x", "SELECT ?s", "2", "(0.3 * ?a AS ?score)"),
+        ("INSERT DATA {} SELECT ?s", "SELECT ?s", "INSERT", "use SELECT or CONSTRUCT"),
+        ("{ ?s :v ?v ?w }", "{ ?s :v ?v }", "?w", "the grammar is that of SPARQL"),
+    ],
+)
+def test_what_is_no_sparql_is_marked_with_what_was_meant(
+    wrong: str, right: str, blamed: str, fix: str
+) -> None:
+    text = f"{HEAD}SELECT ?s FROM NAMED WINDOW :w ON :s [RANGE 6s] {WHERE}"  # noqa: S608
+    assert parse(text)
+    head, tail = text.split(right, 1)
+    problem, shown, caret, told = refused(f"{head}\n{wrong}{tail}").splitlines()
+    assert problem.endswith(f": {blamed!r} can't stand here")
+    assert shown[caret.index("^") :].startswith(blamed)
+    assert fix in told
+
+
+def test_a_mark_of_the_byte_order_is_passed_over() -> None:
+    assert registered("").windows == parse("\ufeff" + registered("").text).windows
+
+
+def test_a_group_has_no_single_solution_to_compare_with_a_remote_value() -> None:
+    where = "WINDOW :w { ?u :v ?v } SERVICE :b { ?u :f ?f } FILTER(?f > ?v)"
+    told = refused(
+        f"{HEAD}SELECT ?u FROM NAMED WINDOW :w ON :s [RANGE 9s] WHERE {{ {where} }} "  # noqa: S608
+        "GROUP BY ?u ORDER BY DESC(SUM(?v)) LIMIT 3"
+    )
+    assert "FILTER compares ?v with a remote value" in told
+
+
 def test_a_base_that_is_no_address_is_refused() -> None:
     text = f"BASE <http://ex[g/>\n{HEAD}SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE 6s] {WHERE}"  # noqa: S608
     assert "line 2" in refused(text)

@@ -290,7 +290,10 @@ def test_variables_of_a_service_may_have_any_name_that_sparql_has() -> None:
     where = "WINDOW :w { ?été :v ?v } SERVICE :r { ?été :f ?1 . ?1 :of ?v1 }"
     plan = asked("?été", where, "ORDER BY DESC(?v + ?1) LIMIT 2")
     assert plan.service is not None
-    source = SparqlSource("http://data.example/sparql", **sent(plan.service))
+    told = sent(plan.service)
+    source = SparqlSource(
+        "http://data.example/sparql", told["pattern"], key=told["key"], value=told["value"]
+    )
     assert source.query(["x:a"]).splitlines()[1:3] == [
         "VALUES ?v3 { <x:a> }",
         "?v3 <http://example.org/f> ?v2 . ?v2 <http://example.org/of> ?v1",

@@ -126,7 +126,9 @@ class Composer:
         kept: list[Any] = []
         for expression in self.where.filters:
             for part in [expression] if isinstance(expression, Among) else conjuncts(expression):
-                if self._about(part) & self._remote_variables():
+                about = self._about(part)
+                if about & self._remote_variables():
+                    self._require_apart(about)
                     kept.append(part)
                 elif isinstance(part, Among):
                     self.where.patterns = [
@@ -135,6 +137,18 @@ class Composer:
                 else:
                     self.where.patterns = self.walker.filtered(self.where, part)
         self.where.filters = kept
+
+    def _require_apart(self, about: set[str]) -> None:
+        """Refuse what would be checked on each solution, when remote values come to groups."""
+        stream = sorted(about & self.stream)
+        if self.layers.groups is not None and stream:
+            self._fail(
+                "FILTER",
+                f"FILTER compares ?{stream[0]} with a remote value, which groups get, and not what "
+                "they are made of",
+                f"compare an aggregate: HAVING(MAX(?{stream[0]}) > …)",
+                last=True,
+            )
 
     def _require_present(self, having: Iterable[Condition]) -> None:
         if self._optional() & set().union(*map(names_in, having)):

@@ -49,7 +49,8 @@ class Conditions:
             return self._text(_TESTS[builtin], expression.arg1, expression.arg2)
         if builtin in _KINDS:
             return Kind(self._plain(expression.arg, builtin), _KINDS[builtin])  # type: ignore[arg-type]
-        return self._refuse(builtin or str(expression))
+        alone = f"?{expression}" if isinstance(expression, Variable) else str(expression)
+        return self._refuse(builtin or alone)
 
     def _handlers(self) -> dict[str, Callable[[Any], Condition]]:
         return {

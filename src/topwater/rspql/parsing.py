@@ -10,15 +10,13 @@ from rdflib.plugins.sparql.algebra import translateQuery
 from rdflib.plugins.sparql.parser import parseQuery
 
 from topwater.errors import QueryError
-from topwater.rspql.blaming import farthest
+from topwater.rspql.blaming import blamed, farthest
 from topwater.rspql.composing import Composer
 from topwater.rspql.lexing import Document
 from topwater.rspql.plan import Plan
 from topwater.rspql.reading import Names, shown
 from topwater.rspql.solution import layers_of
 from topwater.rspql.streaming import take_apart
-
-_FIX = "look at what stands before it: the grammar is that of SPARQL 1.1, with WINDOW as GRAPH"
 
 
 def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
@@ -80,22 +78,18 @@ def _algebra(document: Document, names: Names, sparql: str) -> Any:
     try:
         return translateQuery(parseQuery(sparql), base=names.base or None).algebra
     except ParseBaseException as error:
-        at = min(max(farthest(sparql), error.loc), len(document.text.rstrip()))
-        document.fail(f"{_found(document, at)} can't stand here", at, _FIX)
+        token, fix = blamed(document.tokens, max(farthest(sparql), error.loc))
+        found = repr(token.text[:40]) if token.text else "the end"
+        document.fail(f"{found} can't stand here", token.start, fix)
     except RecursionError:
         document.fail(
             "the query has too many triples in a row, or nests too deep, to be read",
             document.find("{"),
-            "leave out what the ranking does not need",
+            "write those of one subject together, as ?s :p ?o ; :q ?r, or leave out what the "
+            "ranking does not need",
         )
     except Exception as error:  # rdflib raises plain exceptions for what it can't translate
         document.fail(f"this is no SPARQL: {_line(str(error))}", 0, "correct it")
-
-
-def _found(document: Document, at: int) -> str:
-    """The token at a place, or the next one."""
-    token = next(token for token in document.tokens if token.end > at or token.kind == "end")
-    return repr(token.text[:40]) if token.text else "the end"
 
 
 def _line(text: str) -> str:
