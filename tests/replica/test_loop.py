@@ -404,6 +404,52 @@ def test_nothing_is_fetched_that_can_not_change_the_answer() -> None:
     assert not answer.exact
 
 
+@pytest.mark.parametrize("score", ["n + remote", "n * remote", "10 * n + remote"])
+@pytest.mark.parametrize("changes", [1, 12])
+def test_worth_with_an_unlimited_budget_shows_the_right_keys(score: str, changes: int) -> None:
+    """It does not read what it believes can't change the answer; so a score may be an old one."""
+    right_score: dict[str, Any] = {
+        "n + remote": lambda n, r: n + r,
+        "n * remote": lambda n, r: n * r,
+        "10 * n + remote": lambda n, r: 10 * n + r,
+    }
+    for seed in range(6):
+        events, source = random_events(seed), Scripted(random_script(seed, changes=changes))
+        query = query_of(score=score, budget=PLENTY)
+        for answer in drive(query, source, events):
+            value = partial(source.value, at=answer.window.closes)
+            right = one_rule(query, events, answer, right_score[score], value)
+            assert answer.keys == [key for key, _ in right], (seed, answer.window)
+
+
+def test_worth_reads_on_while_places_in_the_answer_could_change() -> None:
+    """Two keys and room for three: the set is sure, and neither key alone changes the order.
+
+    A, with 9, can fall to 0 and B, with 0, rise to 9; but no value takes one past the other as
+    it is believed to be.
+    """
+    source = Scripted({"a": [(0, 3.0), (MINUTE + 5, 0.0)], "b": [(0, 0.0), (MINUTE + 5, 3.0)]})
+    query = query_of(score="remote * remote + 0 * n", budget=2, window=tumbling("1 min"))
+    loop = Loop(query, source)
+    found = []
+    for minute in range(3):
+        loop.ingest([(key, minute * MINUTE + 1) for key in "ab"])
+        found.append(loop.answer().keys)
+    assert found == [["a", "b"], ["b", "a"], ["b", "a"]]
+
+
+def test_worth_asks_again_for_a_key_without_a_value_while_the_answer_has_room() -> None:
+    """B has no value at first. As the second of two it would be shown, but it is not yet."""
+    source = Scripted({"a": 1.0, "c": 2.0, "d": 3.0, "b": [(3 * MINUTE + 5, 2.0)]})
+    loop = Loop(query_of(k=2, score="100 * n + remote", window=tumbling("1 min")), source)
+    loop.ingest([(key, 1) for key in "acd"])
+    for minute in range(1, 8):
+        loop.ingest([(key, minute * MINUTE + 1) for key in "aab"])
+    found = [loop.answer().keys for _ in range(8)]
+    assert found[1:3] == [["a"], ["a"]]
+    assert found[-1] == ["a", "b"]
+
+
 def test_count_windows_and_their_own_idea_of_time() -> None:
     """Values that change with every window are not believed to be right after one."""
     source = Scripted({key: [(at, float(at * 7 % 13)) for at in range(2_000)] for key in range(5)})

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray
 
 Aim = Literal["relevance", "accuracy"]
 
@@ -55,13 +55,27 @@ class Utility:
     def loss(self, shown_at: IntArray, truly_at: IntArray) -> FloatArray:
         """What is lost when a key is shown at one place and belongs to another (from 0)."""
         i, j = np.broadcast_arrays(shown_at, truly_at)
+        crossed = (i < self.k) != (j < self.k)
+        return self._mix(self._ndcg_loss(i, j), crossed)
+
+    def absence(self, truly_at: IntArray) -> FloatArray:
+        """What is lost when a key is not shown at all, and belongs to a place (from 0).
+
+        As if it were shown at the last place, without what it would gain there.
+        """
+        last = np.full_like(truly_at, self.n - 1)
+        missed = self.gain[truly_at] * self.discount[last] / self.ideal
+        return self._mix(self._ndcg_loss(last, truly_at) + missed, truly_at < self.k)
+
+    def _ndcg_loss(self, i: IntArray, j: IntArray) -> FloatArray:
         own = (self.gain[j] - self.gain[i]) * self.discount[i]
         others = np.where(
             j > i, self.risen[j + 1] - self.risen[i + 1], self.sunk[i] - self.sunk[np.minimum(i, j)]
         )
-        ndcg = -(own + others) / self.ideal
-        crossed = (i < self.k) != (j < self.k)
-        return np.asarray(self.ndcg_weight * ndcg + self.precision_weight * crossed / self.k)
+        return np.asarray(-(own + others) / self.ideal)
+
+    def _mix(self, ndcg: FloatArray, wrong: BoolArray) -> FloatArray:
+        return np.asarray(self.ndcg_weight * ndcg + self.precision_weight * wrong / self.k)
 
 
 def _sums_to_end(terms: FloatArray) -> FloatArray:

@@ -113,9 +113,12 @@ class Worth:
         """Where to spend what is left of a budget; nowhere, if no value can change the answer.
 
         On keys that could cross the border if others move too, the nearest first; then on those
-        that later answers will use.
+        that later answers will use. Where none can cross it, but places in the answer count, on
+        keys that could change theirs.
         """
         contested = self._contested(proposal, rows, scores)
+        if not contested.any() and self.aim == "relevance":
+            contested = self._disordered(proposal, rows, scores)
         if not contested.any():
             return np.zeros(len(rows))
         far = 1.0 + np.abs(proposal.position[rows] - proposal.k + 0.5)
@@ -151,12 +154,24 @@ class Worth:
     @staticmethod
     def _contested(proposal: Proposal, rows: IntArray, scores: FloatArray) -> BoolArray:
         """Whether a row and one on the other side of the border could change places."""
-        place, n = proposal.position[rows], len(proposal.ranking)
-        now = np.append(proposal.ranking, -np.inf)[np.minimum(place, n)]
-        low, high = np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
-        shown = place < proposal.k
-        floor, ceiling = low[shown].min(initial=np.inf), high[~shown].max(initial=-np.inf)
+        low, high, shown = _reach(proposal, rows, scores)
+        # While there is room in the answer, a score is all that a key needs.
+        room = len(proposal.ranking) < proposal.k
+        floor = -np.inf if room else low[shown].min(initial=np.inf)
+        ceiling = high[~shown].max(initial=-np.inf)
         return np.asarray(np.where(shown, low < ceiling, high > floor))
+
+    @staticmethod
+    def _disordered(proposal: Proposal, rows: IntArray, scores: FloatArray) -> BoolArray:
+        """Whether a row that is shown and another one could change places."""
+        low, high, shown = _reach(proposal, rows, scores)
+        order = np.argsort(proposal.position[rows], kind="stable")
+        floor = np.minimum.accumulate(np.where(shown, low, np.inf)[order])
+        ceiling = np.maximum.accumulate(high[order][::-1])[::-1]
+        found = np.zeros(len(rows), bool)
+        found[order[:-1]] = shown[order[:-1]] & (low[order[:-1]] < ceiling[1:])
+        found[order[1:]] |= high[order[1:]] > floor[:-1]
+        return found
 
     def _loss(self, proposal: Proposal, rows: IntArray, scores: FloatArray) -> FloatArray:
         """What the present ranking loses on average if only this key moved."""
@@ -169,10 +184,12 @@ class Worth:
         n = len(proposal.ranking)
         ranked = here[:, 0] < n
         loss = np.empty(scores.shape)
-        for those, places in ((ranked, n), (~ranked, n + 1)):
-            if those.any():
-                utility = Utility.over(places, proposal.k, self.aim)
-                loss[those] = utility.loss(here[those], truly_at[those])
+        if ranked.any():
+            utility = Utility.over(n, proposal.k, self.aim)
+            loss[ranked] = utility.loss(here[ranked], truly_at[ranked])
+        if not ranked.all():
+            absence = Utility.over(n + 1, proposal.k, self.aim).absence(truly_at[~ranked])
+            loss[~ranked] = np.where(np.isfinite(scores[~ranked]), absence, 0.0)
         return np.asarray(loss.mean(axis=1))
 
     def _uses(self, proposal: Proposal, rows: IntArray, beliefs: FloatArray) -> FloatArray:
@@ -186,6 +203,16 @@ class Worth:
         spoken = 1.0 - (1.0 - proposal.presence[rows]) ** (1.0 / overlap)
         right = self.rates.survives(beliefs, ahead * proposal.step / 1_000, np.outer(spoken, ahead))
         return np.asarray(1.0 + ((_DECAY**ahead) * present * right).sum(axis=1))
+
+
+def _reach(
+    proposal: Proposal, rows: IntArray, scores: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Between which scores each row lies, now or after a change; and whether it is shown."""
+    place, n = proposal.position[rows], len(proposal.ranking)
+    now = np.append(proposal.ranking, -np.inf)[np.minimum(place, n)]
+    low, high = np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
+    return low, high, np.asarray(place < min(proposal.k, n))
 
 
 rankers.add("worth", PolicyEntry(Worth), "what knowing a value is worth to the answers")
