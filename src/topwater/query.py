@@ -331,6 +331,7 @@ class TopKQuery:
 
     def _check_score_names(self, names: Sequence[str]) -> None:
         if self.refresh is not None:
+            self.refresh.refuse_truth()
             if self.refresh.remote in names:
                 raise QueryError(
                     f"{self.refresh.remote!r} names both a remote and a stream value",

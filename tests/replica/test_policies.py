@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from looping import proposal_of
+from looping import proposal_of, query_of
 
 from topwater.errors import QueryError
 from topwater.model import IntArray
@@ -277,6 +277,8 @@ def test_wbm_star_knows_what_is_stale() -> None:
         {"budget": {"deadline": "1s", "carry_over": True}},
         {"budget": {"fetches": 3, "accuracy": 1.5}},
         {"budget": {"fetches": 3, "accuracy": "high"}},
+        {"budget": {"fetches": 3, "accuracy": True}},
+        {"budget": {"fetches": 3, "carry_over": "yes"}},
         {"budget": {"fetches": 3, "acuracy": 0.9}},
         {"spare": -1},
         {"spare": 2.5},
@@ -299,6 +301,38 @@ def test_wbm_star_knows_what_is_stale() -> None:
 def test_settings_that_contradict_or_mean_nothing_are_refused(settings: dict[str, Any]) -> None:
     with pytest.raises(QueryError):
         RefreshSettings.of({"remote": "x", **settings})
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "told", "alternative"),
+    [
+        ({"policy": "best"}, "policy", "'best' is unknown", "lru, wbm, tsm"),
+        ({"policy": "at-best"}, "policy", "'at-best' is unknown", "after at-, wsj-, gnr-"),
+        ({"budget": -1}, "budget.fetches", "at least 0, not -1", "how many keys"),
+        ({"policy": "wbm", "estimator": None}, "estimator", "change rates", "irregular"),
+        ({"policy": "at-tsm", "budget": 0}, "budget", "may fetch nothing", 'policy="wst"'),
+        ({"estimator": "guess"}, "estimator", "'guess' is unknown", "interval, irregular"),
+        ({"aim": "precision"}, "aim", "'precision' is unknown", "relevance, accuracy"),
+        ({"refresh_from": "all"}, "refresh_from", "'all' is unknown", "candidates, window"),
+        ({"policy": "bst"}, "policy", "knows the truth", "worth"),
+        ({"policy": "gnr-wbm*"}, "policy", "knows the truth", "lru"),
+    ],
+)
+def test_a_query_that_is_refused_when_it_is_built_names_the_alternatives(
+    settings: dict[str, Any], field: str, told: str, alternative: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        query_of(**settings)
+    assert caught.value.field == field
+    assert told in str(caught.value)
+    assert alternative in caught.value.fix
+
+
+def test_policies_that_know_the_truth_are_never_offered() -> None:
+    with pytest.raises(QueryError) as caught:
+        query_of(policy="bst")
+    assert "wbm*" not in caught.value.fix
+    assert "bst" not in caught.value.fix
 
 
 def test_worth_ranks_nothing_in_an_empty_window() -> None:

@@ -70,14 +70,19 @@ class Budget:
                 field="budget.deadline",
                 fix="how long after its close may a window's answer come?",
             )
+        if type(self.carry_over) is not bool:
+            raise QueryError(
+                f"must be true or false, not {self.carry_over!r}",
+                field="budget.carry_over",
+                fix="leave it out to keep nothing for later windows",
+            )
         if self.carry_over and self.fetches is None:
             raise QueryError(
                 "time that was not used is gone",
                 field="budget.carry_over",
                 fix="use it with a number of fetches",
             )
-        accuracy: object = self.accuracy
-        if accuracy is not None and not (isinstance(accuracy, float | int) and 0 < accuracy <= 1):
+        if self.accuracy is not None and not _is_share(self.accuracy):
             raise QueryError(
                 f"must be above 0 and at most 1, not {self.accuracy!r}",
                 field="budget.accuracy",
@@ -195,6 +200,10 @@ class Purse:
         self.seconds_per_fetch = state["seconds_per_fetch"]
         self._offers = np.array(state["offers"] or np.zeros(_BINS), np.float64)
         self._windows = state["windows"]
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, float | int) and type(value) is not bool and 0 < value <= 1
 
 
 def _bins(worths: FloatArray) -> IntArray:

@@ -326,12 +326,18 @@ def _stale(proposal: Proposal, truth: FloatArray, seed: int) -> IntArray:
 
 def _truth(proposal: Proposal, name: str) -> tuple[FloatArray, FloatArray]:
     if proposal.truth is None:
-        raise QueryError(
-            f"{name!r} knows the truth, which only an evaluation has",
-            field="policy",
-            fix="use worth, or one of the published policies",
-        )
+        raise needs_truth(name)
     return proposal.truth(proposal.keys)
+
+
+def needs_truth(name: str) -> QueryError:
+    """The refusal of a policy that only an evaluation can run."""
+    others = [ranker for ranker in rankers if not rankers[ranker].needs_truth]
+    return QueryError(
+        f"{name!r} knows the truth, which only an evaluation has",
+        field="policy",
+        fix=f"use one of: {', '.join(others)}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +373,13 @@ def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
     >>> resolve("at-bsm")[1], resolve("lru")[1], resolve("gnr-rnd")[1]
     ('candidates', 'window', 'replica')
     """
-    for prefix, proposer in _PREFIXES.items():
-        if name.startswith(prefix):
-            return rankers[name.removeprefix(prefix)], proposer
-    return rankers[name], "candidates" if name in ("tsm", "bsm", "asm") else "window"
+    prefix = next((each for each in _PREFIXES if str(name).startswith(each)), "")
+    ranker = str(name).removeprefix(prefix)
+    if type(name) is not str or ranker not in rankers:
+        raise QueryError(
+            f"{name!r} is unknown",
+            field="policy",
+            fix=f"use one of: {', '.join(rankers)}; as it is, or after {', '.join(_PREFIXES)}",
+        )
+    usual: Proposer = "candidates" if name in ("tsm", "bsm", "asm") else "window"
+    return rankers[ranker], _PREFIXES.get(prefix, usual)

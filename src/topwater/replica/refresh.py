@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import QueryError
 from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Seeks, Source
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import Known, RateEstimator, estimators
-from topwater.replica.policies import Polls, Proposal, Proposer, Truth, resolve
+from topwater.replica.policies import Polls, Proposal, Proposer, Truth, needs_truth, resolve
 from topwater.replica.replica import NEVER, Replica
 from topwater.replica.settings import RefreshSettings
 from topwater.replica.utility import gains
@@ -144,11 +143,7 @@ class Refresher:
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
         if self._entry.needs_truth and truth is None:
-            raise QueryError(
-                f"{settings.policy!r} knows the truth, which only an evaluation has",
-                field="policy",
-                fix="use worth, or one of the published policies",
-            )
+            raise needs_truth(settings.policy)
         self._policy = self._entry.make(settings.seed)
         # Beliefs serve the answer's estimates under every policy, and `worth` elects by them.
         self._judge = self._policy if isinstance(self._policy, Worth) else Worth(settings.seed)
@@ -447,7 +442,7 @@ class Refresher:
         gain = gains(len(rows))
         discount = 1.0 / np.log2(np.arange(2, shown + 2))
         ndcg = (gain[above] @ discount).mean() / (gain[:shown] @ discount)
-        return float((above < shown).mean()), float(ndcg)
+        return float((above < shown).mean()), min(1.0, float(ndcg))
 
     def _forget(self, keep: IntArray) -> None:
         surplus = self.replica.surplus(keep)

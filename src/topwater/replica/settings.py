@@ -10,7 +10,7 @@ from typing import Any, get_args
 from topwater.errors import QueryError
 from topwater.replica.budget import Budget
 from topwater.replica.estimators import estimators
-from topwater.replica.policies import Proposer, rankers, resolve
+from topwater.replica.policies import Proposer, needs_truth, resolve
 from topwater.replica.utility import Aim
 from topwater.scoring import Constants
 
@@ -61,8 +61,7 @@ class RefreshSettings:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "budget", Budget.of(self.budget))
-        # The registry refuses what is no string, and names the alternatives.
-        entry = resolve(self.policy)[0] if type(self.policy) is str else rankers[self.policy]
+        entry = resolve(self.policy)[0]
         if entry.needs_rates and self.estimator is None:
             raise QueryError(
                 f"{self.policy!r} needs change rates",
@@ -111,6 +110,11 @@ class RefreshSettings:
             raise QueryError(
                 f"must be true or false, not {self.hint!r}", field="hint", fix="leave it out"
             )
+
+    def refuse_truth(self) -> None:
+        """Raise if the policy is one for evaluations only."""
+        if resolve(self.policy)[0].needs_truth:
+            raise needs_truth(self.policy)
 
     @staticmethod
     def of(spec: Any) -> RefreshSettings:
