@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from topwater.evaluate.acquatop import (
     AIMS,
     DEFAULT,
+    MIDDLE_BUDGETS,
     OURS,
+    PUBLISHED,
+    UNLIMITED,
     Cell,
     Metric,
     Results,
@@ -32,12 +35,34 @@ class Claim:
 
 def judged(results: Results, sweeps: Sequence[Sweep]) -> Iterator[Claim]:
     """All claims that the cells at hand can decide."""
+    if DEFAULT in results.cells:
+        yield from _errors(results)
     for experiment, check in _CHECKS:
         lines = [sweep for sweep in sweeps if sweep.experiment == experiment]
         if lines:
             yield from check(results, lines)
     yield from _ours(results)
     yield from _carried(results)
+
+
+def _errors(results: Results) -> Iterator[Claim]:
+    """Experiment 0, in the default cell."""
+    for metric in AIMS:
+        scores = {policy: results.score(DEFAULT, policy, metric) for policy in PUBLISHED}
+        worst, best = min(scores, key=scores.__getitem__), max(scores, key=scores.__getitem__)
+        most = results.score(DEFAULT, UNLIMITED, metric)
+        yield Claim(
+            f"Experiment 0: WST errs most, and ASM least ({metric})",
+            worst == "wst" and most >= scores[best],
+            f"{worst} {scores[worst]:.1f} is the least, {UNLIMITED} has {most:.1f}, the best "
+            f"within the budget is {best} with {scores[best]:.1f}",
+        )
+        random = results.score(DEFAULT, "wsj-rnd", metric)
+        yield Claim(
+            f"TSM and BSM do better than RND ({metric})",
+            min(scores["at-tsm"], scores["at-bsm"]) > random,
+            f"{scores['at-tsm']:.1f} and {scores['at-bsm']:.1f} against {random:.1f}",
+        )
 
 
 def _budget(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
@@ -63,6 +88,23 @@ def _budget(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
         max(same, default=0.0) < 1e-9,
         f"largest difference {max(same, default=0.0):.2g}",
     )
+    if large := [cell for cell in lines[0].cells if cell.budget > 20]:
+        yield from _plenty(results, large)
+
+
+def _plenty(results: Results, cells: Sequence[Cell]) -> Iterator[Claim]:
+    """Of budgets that nearly reach all candidates."""
+    for metric in AIMS:
+        behind = max(
+            1.0 - results.score(cell, policy, metric) / results.score(cell, UNLIMITED, metric)
+            for cell in cells
+            for policy in ("at-lru", "at-tsm", "at-bsm")
+        )
+        yield Claim(
+            f"For B > 20, LRU, TSM and BSM are as good as ASM ({metric})",
+            behind <= _COMPARABLE,
+            f"{behind:.1%} below it at most",
+        )
 
 
 def _changes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
@@ -77,12 +119,13 @@ def _changes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
         "precision",
         "at-bsm",
     )
-    scores = [results.score(cell, "at-tsm", "ndcg") for cell in cells]
-    yield Claim(
-        "TSM's relevance hardly depends on CH",
-        max(scores) - min(scores) < 3.0,
-        f"nDCG from {min(scores):.1f} to {max(scores):.1f}",
-    )
+    for metric, what in AIMS.items():
+        scores = [results.score(cell, "at-tsm", metric) for cell in cells]
+        yield Claim(
+            f"TSM's {what} hardly depends on CH",
+            max(scores) - min(scores) < 3.0,
+            f"{metric} from {min(scores):.1f} to {max(scores):.1f}",
+        )
 
 
 def _sizes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
@@ -107,6 +150,17 @@ def _sizes(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
         "precision",
         "at-lru",
         "wsj-lru",
+    )
+    below = [
+        cell
+        for cell in large
+        if cell.budget == max(MIDDLE_BUDGETS)
+        and results.score(cell, "at-tsm", "precision") < results.score(cell, "wst", "precision")
+    ]
+    yield Claim(
+        f"At B {max(MIDDLE_BUDGETS)} and K > 7, TSM is less accurate than no refresh at all",
+        len(below) == len(large) / len(lines),
+        f"in {len(below)} of {len(large) // len(lines)} cells",
     )
 
 
@@ -137,6 +191,25 @@ def _spares(results: Results, lines: Sequence[Sweep]) -> Iterator[Claim]:
             gained["at-asm"] >= max(gained["at-tsm"], gained["at-bsm"]),
             ", ".join(f"{p} {gain:+.1f}" for p, gain in gained.items()),
         )
+    for policy in ("at-tsm", "at-bsm"):
+        gaps = [_gap_to_all(results, line, policy) for line in lines]
+        yield Claim(
+            f"With more budget {policy} comes nearer to refreshing all",
+            gaps == sorted(gaps, reverse=True),
+            ", ".join(
+                f"{gap:.1f} of nDCG below it at B {line.budget}"
+                for line, gap in zip(lines, gaps, strict=True)
+            ),
+        )
+
+
+def _gap_to_all(results: Results, line: Sweep, policy: str) -> float:
+    """How far a policy is below refreshing all candidates, on average over a line of cells."""
+    gaps = [
+        results.score(cell, UNLIMITED, "ndcg") - results.score(cell, policy, "ndcg")
+        for cell in line.cells
+    ]
+    return sum(gaps) / len(gaps)
 
 
 def _ours(results: Results) -> Iterator[Claim]:
