@@ -77,8 +77,7 @@ def test_contract_of_estimators(name: str) -> None:
     rng = np.random.default_rng(4)
     estimator = estimators[name]()
     slots = np.arange(30)
-    if name != "irregular":
-        assert estimator.rates(slots) == pytest.approx(np.full(30, START_RATE))
+    assert estimator.rates(slots) == pytest.approx(np.full(30, START_RATE))
     rates = []
     for _ in range(50):
         estimator.observe(slots, rng.uniform(0, 1e5, 30), np.arange(30) % 3 == 0)
