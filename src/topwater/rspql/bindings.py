@@ -47,6 +47,12 @@ _FORMS = {
     "double": r"^[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|INF)$|^NaN$",
 }
 _FORMS["float"] = _FORMS["double"]
+DATATYPES = (*_WHOLE.split(), "decimal", "float", "double")
+"""The datatypes of numbers: those of whole ones, then in the order in which sums prefer them."""
+
+KIND = "^^"
+"""A variable with this behind its name stands for the datatype of its numbers."""
+
 _COMPARED: dict[str, Callable[[FloatArray, FloatArray], BoolArray]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -126,6 +132,18 @@ class Bindings:
         used, back = np.unique(self.codes[variable], return_inverse=True)
         values, numeric = numbers_of(self.terms.take(used))
         return values[back], numeric[back]
+
+    def kinds(self, variable: str) -> FloatArray:
+        """The places in ``DATATYPES`` of the numbers that a variable is bound to."""
+        if variable in self.bound:
+            whole = self.bound[variable] == np.floor(self.bound[variable])
+            names = ("integer", "decimal")
+            return np.where(whole, *(float(DATATYPES.index(name)) for name in names))
+        used, back = np.unique(self.codes[variable], return_inverse=True)
+        parts = pc.split_pattern(self.terms.take(used), f'"^^<{XSD}', max_splits=1, reverse=True)
+        known = pa.array([f"{name}>" for name in DATATYPES], pa.large_string())
+        places = pc.index_in(_last(parts).cast(pa.large_string()), known)
+        return np.asarray(places.cast(pa.float64()).to_numpy(zero_copy_only=False))[back]
 
     def computed(self, formula: str) -> tuple[FloatArray, BoolArray]:
         """The values of a formula over variables, and where it has one."""

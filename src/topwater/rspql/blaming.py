@@ -25,6 +25,7 @@ _KEYWORDS = (
     *("HAVING", "ORDER", "BY", "DESC", "ASC", "LIMIT", "WITH", "AS", "COUNT", "SUM", "AVG", "MIN"),
     *("MAX", "COALESCE", "BOUND", "A", "TRUE", "FALSE"),
 )
+_SETTINGS = ("BUDGET", "FETCHES", "DEADLINE", "POLICY", "SPARE", "ACCURACY")
 _UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD")
 
 
@@ -76,6 +77,8 @@ def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
         return token, f"put it into parentheses: {before.word}({token.text[:40]})"
     if before.word == "LIMIT":
         return token, "write a whole number, as LIMIT 10"
+    if before.word in _SETTINGS or token.word in _SETTINGS:
+        return token, "settings stand last, after WITH: LIMIT 10 WITH BUDGET 7 FETCHES"
     if token.word in _UPDATES and token.level == 0:
         return token, "use SELECT or CONSTRUCT: a stream is asked, and not changed"
     if token.text != "(" and _is_selected(tokens[:place]):
@@ -86,7 +89,7 @@ def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
 def _meant(token: Token) -> str | None:
     """The keyword that a word may be meant for, if it is none itself."""
     word = token.word
-    if not word or word in (*_KEYWORDS, *_UPDATES):
+    if not word or word in (*_KEYWORDS, *_SETTINGS, *_UPDATES):
         return None
     return next(iter(difflib.get_close_matches(word, _KEYWORDS, n=1, cutoff=0.7)), None)
 

@@ -17,9 +17,6 @@ from topwater.windows import Windows
 FETCHES = 7
 """Look-ups for each window, if the query does not say."""
 
-SPARE = 10
-"""Keys beyond the k best among which policies choose, if the query does not say."""
-
 BOUNDED = "panes+n"
 """The list that remembers k + spare keys of each window, and not the window."""
 
@@ -59,7 +56,10 @@ def is_bounded(plan: Plan) -> bool:
     """Does the query ask to remember k + spare keys only, and is that possible?"""
     if plan.service is None or plan.refresh.spare is None or isinstance(plan.take, str):
         return False
-    return [form.split("(")[0] for form in plan.take.values()] == ["last"]
+    if [form.split("(")[0] for form in plan.take.values()] != ["last"]:
+        return False
+    # What the list forgets is bounded by that, and the list knows of no filters.
+    return all(parse_formula(score_text(plan)).monotone(name) is not None for name in plan.take)
 
 
 def refreshing(plan: Plan) -> RefreshSettings:

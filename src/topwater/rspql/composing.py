@@ -11,6 +11,7 @@ from rdflib.term import Variable
 from topwater.expressions import Node, parse
 from topwater.rspql.algebra import Walker, variables
 from topwater.rspql.conditions import Conditions, conjuncts, guards, names_in
+from topwater.rspql.datatypes import with_kinds
 from topwater.rspql.formulas import Formulas
 from topwater.rspql.grouping import Grouping
 from topwater.rspql.lexing import Document
@@ -88,7 +89,7 @@ class Composer:
         )
         if service is not None:
             require_monotone(self.document, plan)
-        return plan
+        return with_kinds(plan)
 
     def _remote(self) -> Far | None:
         found = self.where.remotes

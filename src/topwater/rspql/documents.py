@@ -187,10 +187,11 @@ class Columns:
         return of_codes(event, s, p, o, encoded.dictionary, rows, self.bad(events))
 
     def bindings(
-        self, events: pa.Table, pattern: EventPattern, keys: tuple[str, ...]
+        self, events: pa.Table, pattern: EventPattern, terms: tuple[str, ...]
     ) -> Bindings | None:
         """The solutions of a pattern's triples, straight from the columns.
 
+        Variables in ``terms`` are bound to terms, and others to numbers if that is what they are.
         That is possible where all triples have the same variable for a subject, a predicate that
         is known, and different variables for objects; None otherwise.
         """
@@ -207,7 +208,7 @@ class Columns:
         bound = {}
         for variable, name in places.items():
             column = events.column(name)
-            if _is_number(column.type) and variable not in keys:
+            if _is_number(column.type) and variable not in terms:
                 bound[variable] = column.cast(pa.float64(), safe=False).to_numpy()
             else:
                 texts[variable] = self._objects(events, name)

@@ -111,7 +111,8 @@ def _boxes(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield "window", [_window(plan, query)]
     yield "match", list(_matches(plan))
     if not isinstance(plan.take, str):
-        taken = ", ".join(f"{name} = {form.replace('`', '')}" for name, form in plan.take.items())
+        told = {name: form for name, form in plan.take.items() if name not in plan.kinds.values()}
+        taken = ", ".join(f"{name} = {form.replace('`', '')}" for name, form in told.items())
         yield "take", [f"{taken}  for each {keys_text(plan)} of a window"]
     yield "score", list(_score(plan))
     if query.refresh is not None:

@@ -18,7 +18,7 @@ from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import BoolArray, IntArray
 from topwater.reading import ONLY_TIME
-from topwater.rspql.bindings import Bindings
+from topwater.rspql.bindings import KIND, Bindings
 from topwater.rspql.documents import Columns, Documents, literals
 from topwater.rspql.plan import TIME, EventPattern, Plan, Triple
 from topwater.rspql.triples import Triples, text_of
@@ -38,7 +38,8 @@ class Matcher:
     patterns
         Every solution of any of them is a row.
     keys, numbers
-        The variables that make up the key, and those whose numbers are wanted.
+        The variables that make up the key, and those whose numbers are wanted; or whose
+        datatypes are, with :data:`~topwater.rspql.bindings.KIND` behind the name.
     """
 
     reading: Documents | Columns
@@ -84,7 +85,9 @@ class Matcher:
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
         """Per pattern its solutions; the row of each event; and the rows of what is bad."""
         if isinstance(self.reading, Columns):
-            direct = [self.reading.bindings(events, each, self.keys) for each in self.patterns]
+            kinds = (name.removesuffix(KIND) for name in self.numbers if name.endswith(KIND))
+            terms = (*self.keys, *kinds)
+            direct = [self.reading.bindings(events, each, terms) for each in self.patterns]
             if all(each is not None for each in direct):
                 found = [
                     _kept(each, pattern)
@@ -98,7 +101,9 @@ class Matcher:
     def _rows(self, found: Bindings, time: pa.ChunkedArray, rows: IntArray) -> pa.Table:
         columns = {TIME: time.take(rows[found.event]), " ".join(self.keys): _keys(found, self.keys)}
         for name in self.numbers:
-            columns[name] = pa.array(found.numbers(name)[0])
+            kind = name.removesuffix(KIND)
+            numbers = found.numbers(name)[0] if kind == name else found.kinds(kind)
+            columns[name] = pa.array(numbers)
         return pa.table(columns)
 
     def _keyless(self, time: pa.ChunkedArray, key: str | None = None) -> pa.Table:

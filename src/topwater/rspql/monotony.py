@@ -95,6 +95,7 @@ def _bound(condition: Compare) -> tuple[str, Range]:
     if not isinstance(right.tree, Number) or str(left) not in left.columns:
         return "", _ALL
     number = right.tree.value
-    low = number if op in (">", ">=", "=") else -math.inf
-    high = number if op in ("<", "<=", "=") else math.inf
+    above, below = math.nextafter(number, math.inf), math.nextafter(number, -math.inf)
+    low = {">": above, ">=": number, "=": number}.get(op, -math.inf)
+    high = {"<": below, "<=": number, "=": number}.get(op, math.inf)
     return left.columns[0], (low, high)

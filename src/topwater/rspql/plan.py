@@ -246,6 +246,8 @@ class Plan:
     take
         ``"each"``: every solution is an item. Or what the stream says of a key in a window: the
         aggregates by name, as :class:`~topwater.query.TopKQuery` has them.
+    kinds
+        For ``CONSTRUCT``: by names in ``take``, the names there of their datatypes.
     score, order
         A formula over the columns (with ``"each"``) or the names in ``take`` and the service's
         value; and which scores are best.
@@ -288,9 +290,11 @@ class Plan:
     template: tuple[Triple, ...] = ()
     refresh: Refresh = field(default_factory=Refresh)
     static: tuple[URIRef, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefixes", Constants(self.prefixes))
+        object.__setattr__(self, "kinds", Constants(self.kinds))
         if not isinstance(self.take, str):
             object.__setattr__(self, "take", Constants(self.take))
 

@@ -12,14 +12,13 @@ from rdflib.term import BNode, Identifier, Variable
 
 from topwater.expressions import parse as parse_formula
 from topwater.model import Answer, FloatArray
+from topwater.rspql.datatypes import literals_of
 from topwater.rspql.matching import key_terms
 from topwater.rspql.plan import Plan, Shown
-from topwater.rspql.triples import XSD, text_of
+from topwater.rspql.triples import text_of
 
 Solution = tuple[Any, ...]
 """What a row of an answer shows, in the order of the plan's projection."""
-
-_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,8 @@ class Rows:
 def shown(plan: Plan, rows: Rows) -> dict[str, list[Any]]:
     """The columns of a projection: numbers, and terms as keys have them.
 
-    An IRI is shown as it is; a literal or a blank node as N-Triples writes it.
+    An IRI is shown as it is; a literal or a blank node as N-Triples writes it, and for
+    ``CONSTRUCT`` numbers are literals too.
     """
     return {each.name: _column(plan, each, rows) for each in plan.projection}
 
@@ -67,21 +67,25 @@ def solutions_of(plan: Plan, answer: Answer) -> list[Solution]:
 
 
 def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
-    if each.role == "score":
-        return list(rows.scores)
     if each.role == "key":
         place, count = plan.keys.index(each.variable), len(plan.keys)
         return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
     read = {**rows.values, **({plan.service.value: rows.remote} if plan.service else {})}
-    formula = parse_formula(each.formula)
-    columns = {name: _floats(read[name]) for name in formula.columns}
-    computed = formula.evaluate(columns) if columns else formula.evaluate(_rows(rows))
-    return [value if math.isfinite(value) else None for value in computed.tolist()]
+    if each.role == "score":
+        text, numbers = plan.score, list(rows.scores)
+    else:
+        text, numbers = each.formula, _computed(each.formula, read, len(rows.keys))
+    return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
 
 
-def _rows(rows: Rows) -> dict[str, FloatArray]:
-    """A column that no formula names: it only tells how many rows there are."""
-    return {"": np.zeros(len(rows.keys))}
+def _computed(
+    text: str, read: Mapping[str, Sequence[float | None]], count: int
+) -> list[float | None]:
+    formula = parse_formula(text)
+    # A column that no formula names tells how many rows there are.
+    columns = {name: _floats(read[name]) for name in formula.columns} or {"": np.zeros(count)}
+    values = formula.evaluate(columns).tolist()
+    return [value if math.isfinite(value) else None for value in values]
 
 
 def _floats(values: Sequence[float | None]) -> FloatArray:
@@ -107,7 +111,10 @@ def constructed(plan: Plan, solutions: Sequence[Solution], window: str) -> list[
     names = [each.name for each in plan.projection]
     lines: dict[str, None] = {}
     for number, solution in enumerate(solutions, 1):
-        bound = {name: _written(value) for name, value in zip(names, solution, strict=True)}
+        bound = {
+            name: None if value is None else key_terms(value, 1)[0]
+            for name, value in zip(names, solution, strict=True)
+        }
         for triple in plan.template:
             terms = [_term(each, bound, f"{window}r{number}") for each in triple]
             if _is_triple(terms):
@@ -126,17 +133,6 @@ def _is_triple(terms: Sequence[str | None]) -> bool:
     if subject is None or predicate is None or value is None:
         return False
     return not subject.startswith('"') and predicate.startswith("<")
-
-
-def _written(value: Any) -> str | None:
-    """A shown value as a term. Whole numbers are integers, all others doubles."""
-    if value is None:
-        return None
-    if isinstance(value, str):
-        return key_terms(value, 1)[0]
-    if float(value).is_integer() and abs(value) < _EXACT:
-        return f'"{int(value)}"^^<{XSD}integer>'
-    return f'"{value!r}"^^<{XSD}double>'
 
 
 def difference(

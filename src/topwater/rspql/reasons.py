@@ -49,6 +49,11 @@ def approximate(plan: Plan) -> Iterator[str]:
             f"{value}: a window may have more keys than are read for it; the others keep the value "
             "read last, and a row says how old that is"
         )
+    if refresh.policy.endswith("worth"):
+        yield (
+            f"however many fetches there are, {refresh.policy} reads no {value} again of which it "
+            "expects no other answer; wsj-lru reads every key of the window, if there are enough"
+        )
     yield f"a key whose {value} was never read counts with an average one"
     if is_bounded(plan):
         yield (
@@ -57,8 +62,8 @@ def approximate(plan: Plan) -> Iterator[str]:
         )
     elif plan.refresh.spare is not None:
         yield (
-            "SPARE does not bound the memory here: that takes one value of the stream, without "
-            "GROUP BY"
+            "SPARE does not bound the memory here: that takes one value of the stream, with which "
+            "the score rises or falls whatever the others are, and no GROUP BY"
         )
     yield "how right an answer may be is estimated, and stands in it"
 

@@ -55,9 +55,11 @@ class Showing:
         return tuple(found.values()), self._told_apart(keys, isinstance(take, str))
 
     def _of_solution(self, name: str, node: Node) -> Shown:
-        if node == self._score:
+        passed = isinstance(node, Name) and node.name in self._stream
+        # In triples a number is the term that it was.
+        if node == self._score and not (passed and self._layers.template is not None):
             return Shown(name, "score")
-        if isinstance(node, Name) and node.name in self._stream:
+        if isinstance(node, Name) and passed:
             return _key(name, node.name)
         self._require_bound(name)
         return self._fail_variable(
