@@ -9,6 +9,7 @@ import pytest
 from figures import PRIPUZIC, pripuzic
 
 from topwater.topk.filtered import Filtered
+from topwater.topk.gridded import cpm_w, snn
 from topwater.topk.skyband import Probabilistic, Relaxed, Strict
 from topwater.topk.trees import ResultStream, Seen, Structure
 
@@ -29,6 +30,27 @@ def play(structure: Structure) -> Iterator[int]:
 
 def keys(objects: list[Seen]) -> list[int]:
     return [each.key for each in objects]
+
+
+def test_cpm_w_table_ii() -> None:
+    """The threshold is that of the last search; the cells watched change only to grow."""
+    threshold = dict.fromkeys(range(1, 8), SCORES[1]) | {8: SCORES[3]}
+    threshold |= dict.fromkeys(range(9, 12), SCORES[7])
+    query = cpm_w(1)
+    for step in play(query):
+        assert keys(list(query.memory.kept())) == [TOP[step]]
+        assert query.threshold == threshold[step]
+        assert query.indexed == SCORES[1 if step < 9 else 7]
+    assert (query.searches, query.reindexed) == (2, 2)
+
+
+def test_snn_table_ii() -> None:
+    skyband = {1: [1], 2: [2], 8: [3]} | {step: [2, 3] for step in range(3, 8)}
+    query = snn(1)
+    for step in play(query):
+        assert keys(list(query.memory.kept())) == skyband.get(step, [7])
+        assert query.threshold == query.indexed == SCORES[1 if step < 9 else 7]
+    assert (query.searches, query.reindexed) == (1, 2)
 
 
 def test_sasf_table_iii() -> None:

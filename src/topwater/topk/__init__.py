@@ -6,7 +6,16 @@
 ``pretopk``             one predicted answer per open window, as published
 ``sma``, ``tma``        the whole window in an index, recomputing when needed; the rivals
 ``recompute``           the whole window, sorted on demand; the oracle
+----------------------  --------------------------------------------------------------------------
+``sa``, ``ra``          the k-skyband, pruned at each object or now and then
+``sasf`` ... ``rapf``   the same behind a buffer with a strict, relaxed or probabilistic filter
+``cpm/w``, ``snn``      the whole window in a grid that is searched now and then; the rivals
+``auto``                a small probabilistic k-skyband that checks itself, or ``rapf``
+``pa``                  the small one without the check: approximate, and no list for a query
 ======================  ==========================================================================
+
+Those below the line take objects one by one, as published: they are what the compiled engine of
+:mod:`topwater.standing` is compared with, and the slower the more objects a window has.
 """
 
 from __future__ import annotations
@@ -17,9 +26,13 @@ from topwater.model import Arrivals, IntArray, Items
 from topwater.protocols import CandidateList, ListMaker, Registry, Sweeps
 from topwater.windows import Windows, counting
 
-__all__ = ["build", "lists", "sweep", "warm_up"]
+__all__ = ["approximate", "build", "lists", "one_by_one", "sweep", "warm_up"]
 
 lists: Registry[ListMaker] = Registry("list")
+"""Exact lists: they keep the whole contract."""
+
+approximate: Registry[ListMaker] = Registry("approximate list")
+"""Lists that may lose what belongs in an answer, and keep the contract but for that."""
 
 
 def build(name: str, windows: Windows, k: int, *, first: int = 0) -> CandidateList:
@@ -112,3 +125,34 @@ lists.add("pretopk", _pretopk, "one predicted answer per open window, as publish
 lists.add("sma", _sma, "the whole window indexed, plus its skyband; recomputes now and then")
 lists.add("tma", _tma, "the whole window indexed; recomputes whenever a top item leaves")
 lists.add("recompute", _recompute, "the whole window, sorted on demand; the oracle")
+
+
+one_by_one = {
+    "sa": "the k-skyband, pruned at each object",
+    "ra": "the k-skyband, pruned now and then",
+    "sasf": "sa behind a buffer whose k-skyband filters",
+    "sarf": "sa behind a buffer with a relaxed filter",
+    "sapf": "sa behind a buffer with a probabilistic filter",
+    "rasf": "ra behind a buffer whose k-skyband filters",
+    "rarf": "ra behind a buffer with a relaxed filter",
+    "rapf": "ra behind a buffer with a probabilistic filter; the fastest exact one as published",
+    "cpm/w": "the whole window in a grid; searches whenever a top item leaves",
+    "snn": "the whole window in a grid, plus its skyband; searches now and then",
+    "auto": "a probabilistic k-skyband that checks itself, or rapf",
+}
+"""The lists that take objects one by one, and what each is."""
+
+
+def _stepped(name: str) -> ListMaker:
+    def make(windows: Windows, k: int) -> CandidateList:
+        from topwater.topk.ordered import InOrder
+        from topwater.topk.stepped import Stepped, structure
+
+        return InOrder(Stepped(windows, structure(name, windows, k)))
+
+    return make
+
+
+for _name, _summary in one_by_one.items():
+    lists.add(_name, _stepped(_name), _summary)
+approximate.add("pa", _stepped("pa"), "a probabilistic k-skyband, for scores in random order only")

@@ -48,6 +48,9 @@ class Relaxed(Trees):
     ([2], [3, 1, 4])
     """
 
+    discards = False
+    """Are objects dropped that may be needed again?"""
+
     def __init__(self, k: int, gamma: float = 0.2, first_limit: int | None = None) -> None:
         super().__init__(k)
         if not 0 <= gamma < math.inf:

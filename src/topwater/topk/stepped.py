@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import nsmallest
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -11,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from topwater.topk.criterion import limit
+from topwater.topk.estimated import GUESS, Estimated
 from topwater.topk.filtered import Filtered, largest_buffer
+from topwater.topk.gridded import cpm_w, snn
+from topwater.topk.hybrid import Hybrid
 from topwater.topk.ranks import by_pane, items_of, rows
 from topwater.topk.skyband import Probabilistic, Relaxed, Strict
 from topwater.topk.trees import Seen, Structure, Trees
@@ -21,9 +25,6 @@ if TYPE_CHECKING:
     from topwater.windows import Windows
 
 _RANK = attrgetter("rank")
-
-GUESS = 10_000
-"""Objects in a window of time, before any was seen."""
 
 
 class Stepped:
@@ -99,24 +100,40 @@ class Stepped:
         return items_of((each.rank for each in objects), self._key_dtype)
 
 
-def skyband(name: str, k: int) -> Trees:
-    """The k-skyband that a name starts with: ``sa`` or ``ra``."""
-    return Strict(k) if name.startswith("sa") else Relaxed(k)
+def structure(name: str, windows: Windows, k: int) -> Structure:
+    """An empty structure by its registry name, for windows of so many panes.
 
-
-def filtered(name: str, windows: Windows, k: int) -> Filtered:
-    """The structure of a name such as ``rapf``, with the largest buffer that is exact."""
+    Examples
+    --------
+    >>> from topwater.windows import counting
+    >>> structure("rapf", counting(100, 1), k=3).top()
+    []
+    """
     width = windows.panes_per_window
-    buffer = largest_buffer(width)
-    filters: dict[str, Callable[[], Trees]] = {
-        "sf": lambda: Strict(k),
-        "rf": lambda: Relaxed(k),
-        "pf": lambda: Probabilistic(
-            k, limit(k, _objects(windows, buffer)), additional=0, resets=False
-        ),
-    }
-    return Filtered(skyband(name, k), filters[name[2:]](), width, buffer)
+    if name == "auto":
+        exact = partial(structure, "rapf", windows, k)
+        return Hybrid(k, width, exact, objects=_objects(windows, width))
+    if name == "pa":
+        counted = windows.by == "count"
+        return Probabilistic(k, limit(k, windows.width)) if counted else Estimated(k, width)
+    if name in _GRIDDED:
+        return _GRIDDED[name](k)
+    skyband = _SKYBANDS[name[:2]](k)
+    return Filtered(skyband, _filter(name[2:], windows, k), width) if name[2:] else skyband
+
+
+_SKYBANDS: dict[str, Callable[[int], Trees]] = {"sa": Strict, "ra": Relaxed}
+_FILTERS: dict[str, Callable[[int], Trees]] = {"sf": Strict, "rf": Relaxed}
+_GRIDDED = {"cpm/w": cpm_w, "snn": snn}
+
+
+def _filter(name: str, windows: Windows, k: int) -> Trees:
+    if name in _FILTERS:
+        return _FILTERS[name](k)
+    objects = _objects(windows, largest_buffer(windows.panes_per_window))
+    return Probabilistic(k, limit(k, objects), additional=0, resets=False)
 
 
 def _objects(windows: Windows, panes: int) -> int:
+    """As many as there are, or as many as one may expect: any number is exact for a filter."""
     return panes * windows.pane if windows.by == "count" else GUESS
