@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference import Loop, Outcome, play
@@ -11,6 +13,7 @@ from topwater.evaluate.oracle import Oracle
 from topwater.evaluate.tracks import CLAIRVOYANT, Contender, Record, build, run
 from topwater.evaluate.workloads import Workload, follower_growth
 from topwater.remote.replay import Replay
+from topwater.remote.steps import Steps
 
 EVALUATIONS = 40
 
@@ -79,6 +82,17 @@ def test_with_an_unlimited_budget_answers_are_right(workload: Workload, policy: 
         assert record.ndcg == record.precision == 1.0
         if policy != "worth":
             assert record.accuracy == 1.0
+
+
+@pytest.mark.parametrize("policy", ["wst", "rnd", "gnr-lru", "at-wbm", "at-tsm", "at-bsm", "worth"])
+def test_with_a_remote_side_that_never_changes_answers_are_right(
+    workload: Workload, policy: str
+) -> None:
+    """One fetch a window, or none: what is known from the start stays right."""
+    keys, values = workload.initial()
+    still = replace(workload, remote=Steps.of(np.zeros(len(keys), np.int64), keys, values))
+    for record in run(still, Contender(policy, budget=1)):
+        assert record.ndcg == record.precision == record.accuracy == 1.0
 
 
 def test_the_bound_is_above_everybody(workload: Workload) -> None:

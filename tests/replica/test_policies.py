@@ -9,7 +9,8 @@ import pytest
 from looping import proposal_of, query_of
 
 from topwater.errors import QueryError
-from topwater.model import IntArray
+from topwater.model import FloatArray, IntArray
+from topwater.replica import Refresher, WindowView
 from topwater.replica.policies import (
     BestBefore,
     Borderline,
@@ -19,12 +20,14 @@ from topwater.replica.policies import (
     Polls,
     Proposal,
     TrueBestBefore,
+    evaluations_left,
     rankers,
+    resolve,
 )
 from topwater.replica.replica import NEVER
 from topwater.replica.settings import RefreshSettings
 from topwater.replica.worth import Worth
-from topwater.testing import check_policy
+from topwater.testing import Scripted, check_policy
 
 NAMES = [prefix + name for name in rankers for prefix in ("", "at-", "wsj-", "gnr-")]
 
@@ -80,6 +83,35 @@ class ByHistory(LeastRecent):
 def test_the_check_finds_what_is_broken(broken: Any, clause: str) -> None:
     with pytest.raises(AssertionError, match=clause):
         check_policy(broken, seeds=range(2))
+
+
+@pytest.mark.parametrize("ranker", list(rankers))
+def test_proposer_and_ranker_are_settings_of_their_own(ranker: str) -> None:
+    """Whether the proposer is in the name or in a setting, the same keys are fetched."""
+    for prefix, place in (("at-", "candidates"), ("wsj-", "window"), ("gnr-", "replica")):
+        assert resolve(prefix + ranker) == (rankers[ranker], place)
+        named, set_apart = (
+            fetched_by({"policy": prefix + ranker}),
+            fetched_by({"policy": ranker, "refresh_from": place}),
+        )
+        assert named == set_apart
+        assert any(named) == (ranker != "wst")
+
+
+def fetched_by(settings: dict[str, Any]) -> list[list[Any]]:
+    """What four windows fetch: the keys 0 to 11 in the first two, the even ones in the others."""
+    values = {key: [(0, float(key)), (100_000, float(-key))] for key in range(12)}
+    source = Scripted(values)
+    query = query_of()
+    chosen = RefreshSettings.of({"remote": "remote", "budget": 4, "spare": 2, **settings})
+    refresher = Refresher(chosen, query.score, query.window, query.k, source, source.truth)
+    for window in range(4):
+        closes = query.window.window(window).closes
+        keys = np.arange(0, 12, 1 + window // 2)
+        source.now = closes
+        stream = {"n": np.ones(len(keys))}
+        refresher.refresh(WindowView(window, closes, keys, stream, np.full(len(keys), closes)))
+    return [call for call in source.calls if call]
 
 
 def elected(policy: Policy, proposal: Proposal, names: str, budget: int) -> str:
@@ -145,6 +177,11 @@ def wbm(best_before: list[float], intervals: list[float], **columns: Any) -> tup
     return policy, proposal
 
 
+def fresh_until(best_before: list[int], intervals: list[int]) -> FloatArray:
+    """τ + I, in milliseconds."""
+    return np.asarray(1_000.0 * (np.array(best_before) + np.array(intervals)))
+
+
 def test_acquatop_figure_5() -> None:
     """Width 5, slide 2, now 5: possibly stale A, B, E; L 1, 1, 3; V 3, 3, 4; B 1 takes E.
 
@@ -164,6 +201,9 @@ def test_acquatop_figure_5() -> None:
     )
     assert elected(policy, proposal, "ABCDE", 1) == "E"
     assert set(elected(policy, proposal, "ABCDE", 3)) == {"A", "B", "E"}
+    needed, fresh = evaluations_left(proposal, fresh_until([5, 5, 7, 8, 5], [6, 6, 5, 5, 8]))
+    stale = [0, 1, 4]
+    assert (needed[stale].tolist(), fresh[stale].tolist()) == ([1, 1, 3], [3, 3, 4])
 
 
 def test_acqua_figure_2() -> None:
@@ -178,6 +218,10 @@ def test_acqua_figure_2() -> None:
     )
     assert elected(policy, proposal, "abcd", 1) == "c"
     assert set(elected(policy, proposal, "abcd", 3)) == {"a", "c", "d"}
+    needed, fresh = evaluations_left(proposal, fresh_until([8, 10, 8, 7], [4, 5, 3, 2]))
+    stale = [0, 2, 3]
+    assert (needed[stale].tolist(), fresh[stale].tolist()) == ([1, 3, 3], [4, 3, 1])
+    assert np.minimum(needed, fresh)[stale].tolist() == [1, 3, 1]
     fetched = np.array([2])
     policy.observe(
         Polls(8_000, fetched, np.ones(1), np.ones(1, bool), np.ones(1), np.ones(1), fetched)

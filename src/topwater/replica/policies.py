@@ -293,13 +293,20 @@ def by_age(proposal: Proposal, rows: IntArray) -> IntArray:
 def by_worth(proposal: Proposal, rows: IntArray, fresh_until: FloatArray) -> IntArray:
     """These rows by min(L, V), largest first; by V alone when windows do not overlap.
 
-    L counts the evaluations, this one included, in which the key is still in the window; V those
-    for which a value fetched now stays fresh. Equals keep their order.
+    Equals keep their order.
     """
-    needed = np.ceil((proposal.last_event + proposal.width - proposal.now) / proposal.step)
-    fresh = np.ceil((fresh_until - proposal.now) / proposal.step)
+    needed, fresh = evaluations_left(proposal, fresh_until)
     worth = fresh if proposal.width == proposal.step else np.minimum(needed, fresh)
     return rows[np.argsort(-worth[rows], kind="stable")]
+
+
+def evaluations_left(proposal: Proposal, fresh_until: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """L and V of each row: numbers of evaluations, this one included.
+
+    In L of them the key is still in the window, and for V a value fetched now stays fresh.
+    """
+    needed = np.ceil((proposal.last_event + proposal.width - proposal.now) / proposal.step)
+    return needed, np.ceil((fresh_until - proposal.now) / proposal.step)
 
 
 def _first(proposal: Proposal) -> FloatArray:
