@@ -451,6 +451,24 @@ def test_worth_asks_again_for_a_key_without_a_value_while_the_answer_has_room() 
     assert found[-1] == ["a", "b"]
 
 
+def test_an_answer_that_may_lack_a_key_is_not_called_right() -> None:
+    """B has no value, and nobody asks for it again; it may have got one, and there is room."""
+    source = Scripted({"a": 1.0, "c": 2.0, "d": 3.0})
+    query = query_of(k=2, score="100 * n + remote", window=tumbling("1 min"), policy="at-tsm")
+    loop = Loop(query, source)
+    loop.ingest([(key, 1) for key in "abcd"])
+    loop.answer()
+    source.failing |= set("abcd")
+    found = []
+    for minute in range(1, 4):
+        loop.ingest([(key, minute * MINUTE + 1) for key in "aab"])
+        answer = loop.answer()
+        assert answer.keys == ["a"]
+        assert answer.freshness is not None
+        found.append(answer.freshness.precision)
+    assert 1 > found[0] > found[1] > found[2] > 0.5
+
+
 def test_count_windows_and_their_own_idea_of_time() -> None:
     """Values that change with every window are not believed to be right after one."""
     source = Scripted({key: [(at, float(at * 7 % 13)) for at in range(2_000)] for key in range(5)})

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from topwater.evaluate.metrics import ndcg, precision
 from topwater.model import FloatArray
 from topwater.replica.utility import Aim, weights
-from topwater.replica.worlds import gain_of_knowing
+from topwater.replica.worlds import fare, gain_of_knowing
 
 
 def utility(shown: list[int], truth: FloatArray, k: int, aim: Aim) -> float:
@@ -39,3 +40,19 @@ def test_the_gain_is_what_showing_again_would_bring(aim: Aim, n: int, k: int) ->
             expected[key] += utility(shown, truth, k, aim) - before
     found = gain_of_knowing(believed, worlds, k, aim)
     assert found == pytest.approx(expected / len(worlds), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("n", "shown", "k"), [(1, 1, 1), (5, 2, 2), (5, 5, 9), (6, 2, 4), (4, 0, 2)]
+)
+def test_an_answer_fares_as_the_metrics_say(n: int, shown: int, k: int) -> None:
+    """The first columns are shown; in each world some keys have no score."""
+    rng = np.random.default_rng(n * 100 + shown * 10 + k)
+    worlds = np.where(rng.random((60, n)) < 0.3, np.nan, rng.integers(0, 9, (60, n)))
+    judged = []
+    for truth in worlds:
+        scored = [key for key in range(n) if np.isfinite(truth[key])]
+        order = sorted(scored, key=lambda key: (-truth[key], key))
+        ranks = np.array([order.index(key) if key in order else n for key in range(shown)], int)
+        judged.append([float(each(ranks, len(order), k)) for each in (precision, ndcg)])
+    assert fare(worlds, shown, k) == pytest.approx(np.mean(judged, axis=0), abs=1e-12)

@@ -21,7 +21,7 @@ from topwater.replica.estimators import Known, RateEstimator, estimators
 from topwater.replica.policies import Polls, Proposal, Proposer, Truth, needs_truth, resolve
 from topwater.replica.replica import NEVER, Replica
 from topwater.replica.settings import RefreshSettings
-from topwater.replica.utility import gains
+from topwater.replica.worlds import fare
 from topwater.replica.worth import Worth
 from topwater.scoring import Score
 from topwater.sharding import Shard
@@ -417,8 +417,12 @@ class Refresher:
     def _estimates(
         self, view: WindowView, slots: IntArray, order: IntArray, stale: FloatArray
     ) -> tuple[float, float]:
-        """Estimated precision@k and nDCG@k: how the answer fares in random possible worlds."""
-        rows = order[: self.k + _JUDGED]
+        """Estimated precision@k and nDCG@k: how the answer fares in random possible worlds.
+
+        Keys without a value are not in the answer; in some worlds they have got one.
+        """
+        without = np.flatnonzero(np.isnan(self._remote(slots)))
+        rows = np.concatenate([order[: self.k + _JUDGED], without[:_JUDGED]])
         if not len(rows):
             return 1.0, 1.0
         known = self.replica.known(slots[rows])
@@ -428,21 +432,12 @@ class Refresher:
         rng = np.random.default_rng([self.settings.seed, view.index])
         value = self._remote(slots[rows])
         moved = rng.random((_SCENARIOS, len(rows))) < stale[rows]
-        worlds = np.where(moved, self._judge.values.draw(value, _SCENARIOS, rng), value)
+        usual = np.where(np.isnan(value), self._judge.values.mean, value)
+        worlds = np.where(moved, self._judge.values.draw(usual, _SCENARIOS, rng), value)
         columns = {name: np.tile(column[rows], _SCENARIOS) for name, column in view.values.items()}
         columns[self.settings.remote] = worlds.ravel()
         scores = self.score.rank_scores(columns).reshape(worlds.shape)
-        scores = np.where(np.isfinite(scores), scores, -np.inf)
-        shown = min(self.k, len(rows))
-        # Ties keep the order shown, so a world like ours is a perfect one.
-        best = np.argsort(-scores, axis=1, kind="stable")
-        places = np.empty_like(best)
-        np.put_along_axis(places, best, np.arange(len(rows))[None, :], axis=1)
-        above = places[:, :shown]
-        gain = gains(len(rows))
-        discount = 1.0 / np.log2(np.arange(2, shown + 2))
-        ndcg = (gain[above] @ discount).mean() / (gain[:shown] @ discount)
-        return float((above < shown).mean()), min(1.0, float(ndcg))
+        return fare(scores, min(self.k, len(order)), self.k)
 
     def _forget(self, keep: IntArray) -> None:
         surplus = self.replica.surplus(keep)

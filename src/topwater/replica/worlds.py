@@ -42,6 +42,33 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
     return np.asarray(gain.mean(axis=0))
 
 
+def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
+    """Mean precision@k and nDCG@k of showing the first columns, if each row has the true scores.
+
+    What is no number has no place. Ties keep the order of the columns, so a world like ours is a
+    perfect one.
+
+    Examples
+    --------
+    >>> fare(np.array([[3.0, 2.0, np.nan], [3.0, 2.0, 5.0]]), shown=2, k=2)[0]
+    0.75
+    """
+    scores = np.where(np.isfinite(scores), scores, -np.inf)
+    scored = scores > -np.inf
+    n = np.count_nonzero(scored, axis=1)
+    due, above = np.minimum(k, n), _places(scores)[:, :shown]
+    right = np.count_nonzero(above < due[:, None], axis=1)
+    # The gain of a place is 2^-place − 2^-n: of what is shown, and of what is due.
+    discount = 1.0 / np.log2(np.arange(2, k + 2))
+    gain = np.where(scored[:, :shown], np.exp2(-above) - np.exp2(-n)[:, None], 0.0)
+    sums = np.cumsum([np.exp2(-np.arange(k)) * discount, discount], axis=1)[:, due - 1]
+    ideal = sums[0] - np.exp2(-n) * sums[1]
+    some = due > 0
+    precision = np.divide(right, due, out=np.ones(len(due)), where=some)
+    ndcg = np.divide(gain @ discount[:shown], ideal, out=np.ones(len(due)), where=some)
+    return float(precision.mean()), min(1.0, float(ndcg.mean()))
+
+
 def _places(scores: FloatArray) -> IntArray:
     """The place of each key in each world, from 0; equal scores keep the order shown."""
     order = np.argsort(-scores, axis=1, kind="stable")
