@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
 
 from topwater.groups import GroupedMonitor, monitor_of
 from topwater.model import Answer
 from topwater.monitor import TopKMonitor
 from topwater.protocols import Source
 from topwater.query import TopKQuery
-from topwater.reading import Batch
+from topwater.reading import Batch, as_table
 from topwater.remote.guarding import guarded
+
+if TYPE_CHECKING:
+    from rdflib.term import URIRef
+
+    from topwater.rspql import Plan
+    from topwater.rspql.asking import Registered
+    from topwater.rspql.documents import Columns, Documents
+    from topwater.rspql.projecting import Told
+
+Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
 
 
 def run(
@@ -57,3 +71,70 @@ def run(
         if (watermark := monitor.watermark) is not None:
             yield from monitor.close_until(watermark)
     yield from monitor.flush()
+
+
+def rspql(
+    text: str | Plan,
+    *,
+    streams: Mapping[str, Events],
+    services: Mapping[str, Registered] | None = None,
+    allow: Iterable[str] = (),
+) -> Iterator[Told]:
+    r"""What a query in RSP-QL tells, window by window, in this process.
+
+    Parameters
+    ----------
+    text
+        The query, or its plan.
+    streams
+        By the names that the query has for them: batches with N-Triples in the column ``value``
+        and the time in the column ``time``; or a pair of how events are written,
+        :class:`~topwater.rspql.documents.Documents` or
+        :class:`~topwater.rspql.documents.Columns`, and batches. Several streams are read by turns.
+    services, allow
+        As for :func:`topwater.spark.rspql`.
+
+    Raises
+    ------
+    QueryError
+        If the query can't be read, or a stream or a service is not registered.
+
+    Examples
+    --------
+    >>> query = '''
+    ...     PREFIX : <http://example.org/>
+    ...     SELECT ?sensor ?value
+    ...     FROM NAMED WINDOW :w ON :readings [ELEMENTS 3]
+    ...     WHERE { WINDOW :w { ?sensor :value ?value } } ORDER BY DESC(?value) LIMIT 1
+    ... '''
+    >>> number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    >>> line = "<x:{}> <http://example.org/value> " + number + " ."
+    >>> events = {"time": [1, 2, 3], "value": [line.format(*each) for each in ("a4", "b7", "c5")]}
+    >>> for told in rspql(query, streams={":readings": [events]}):
+    ...     print(told.rows)
+    [{'sensor': 'x:b', 'value': 7.0}]
+    """
+    # Here, so that only those who use RSP-QL wait for its parser.
+    from topwater.rspql.asking import plan_of, source_of, streams_of
+    from topwater.rspql.projecting import told
+
+    plan, asked = plan_of(text, services, allow)
+    source = source_of(plan, asked)
+    tables = _matched(plan, streams_of(plan, streams))
+    return told(plan, run(plan.query(), tables, source=source))
+
+
+def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
+    """The binding tables of all streams, by turns."""
+    from topwater.rspql.documents import Columns, Documents
+    from topwater.rspql.matching import Matcher
+
+    turns = []
+    for name, given in streams.items():
+        reading: Documents | Columns = Documents()
+        batches: Any = given
+        if isinstance(given, tuple) and given and isinstance(given[0], Documents | Columns):
+            reading, batches = given
+        turns.append(map(Matcher.of(plan, name, reading).match, map(as_table, batches)))
+    for tables in zip_longest(*turns):
+        yield from (table for table in tables if table is not None)

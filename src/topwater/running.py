@@ -82,6 +82,12 @@ class Job:
         from topwater.rspql import full_name, parse
 
         plan = parse(self.text, services=self.services)
+        if plan.windows[0].by == "count":
+            raise QueryError(
+                "windows by count depend on the order of events, which Spark does not keep",
+                field="window",
+                fix="write [RANGE PT9M STEP PT3M], or run it in Python: topwater.local.rspql",
+            )
         known = {full_name(name, plan.prefixes) for name in self.streams}
         for window in plan.windows:
             if str(window.stream) not in known:

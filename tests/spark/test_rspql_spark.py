@@ -509,6 +509,8 @@ def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
         return result.stderr
 
     query = str(tmp_path / "q.rq")
+    (tmp_path / "count.rq").write_text(TOTALS.replace("RANGE PT4S STEP PT2S", "ELEMENTS 9"))
+    assert "topwater.local.rspql" in told(str(tmp_path / "count.rq"))
     assert "can't be read" in told(str(tmp_path / "none.rq"))
     assert "line 1" in told(str(tmp_path / "bad.rq"))
     assert f"the stream <{X}S> is nowhere" in told(query)

@@ -1,24 +1,93 @@
-"""What is asked for a ``SERVICE``: a SPARQL endpoint, whatever terms the join variable has."""
+"""What a query asks: the streams and the service that the caller registered, by their names."""
 
 from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
+from rdflib.term import URIRef
 
 from topwater import remote
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Stack, patterns
-from topwater.rspql.plan import Service
+from topwater.rspql.parsing import full_name, parse
+from topwater.rspql.plan import Plan, Service
 from topwater.rspql.triples import unquoted
 
 Registered: TypeAlias = str | Mapping[str, Any] | Source
 """The address of an endpoint, a mapping with that as ``"url"`` and its settings, or a source."""
+
+
+def plan_of(
+    text: str | Plan, services: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> tuple[Plan, dict[str, Registered]]:
+    """The plan of a query, and the services that it may ask, by name."""
+    asked = _services(services, allow)
+    return (text if isinstance(text, Plan) else parse(text, services=asked)), asked
+
+
+def _services(
+    given: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> dict[str, Registered]:
+    """All that may be asked, by name."""
+    if isinstance(allow, str) or not (given is None or isinstance(given, Mapping)):
+        raise QueryError(
+            "are given by name", field="services", fix='write {":BKG": …}, or allow=["http://…"]'
+        )
+    return {**{name: name.strip("<>") for name in allow}, **(given or {})}
+
+
+def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
+    """What is asked for the plan's service, if it has one."""
+    service = plan.service
+    if service is None:
+        return None
+    known = _by_name(services, plan, "services")
+    if str(service.name) not in known:
+        raise QueryError(
+            f"the service <{service.name}> is not registered; there are: {_listed(known)}",
+            field="services",
+            fix=f"pass services={{'<{service.name}>': …}}",
+        )
+    return source_for(service, known[str(service.name)])
+
+
+def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
+    """The streams that a plan reads, by name.
+
+    Raises
+    ------
+    QueryError
+        If one is not registered.
+    """
+    known = _by_name(given, plan, "streams")
+    used = {pattern.window for pattern in plan.patterns}
+    names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
+    for name in names:
+        if str(name) not in known:
+            raise QueryError(
+                f"the stream <{name}> is not registered; there are: {_listed(known)}",
+                field="streams",
+                fix=f"pass streams={{'<{name}>': …}}",
+            )
+    return {name: known[str(name)] for name in names}
+
+
+def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise QueryError(
+            f"a {type(given).__name__} has no names", field=field, fix="give a mapping by name"
+        )
+    return {full_name(name, plan.prefixes): each for name, each in given.items()}
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"<{name}>" for name in names) or "none"
 
 
 def source_for(service: Service, registered: Registered) -> Source:
@@ -51,7 +120,6 @@ def asked(service: Service) -> dict[str, str]:
 
     Examples
     --------
-    >>> from rdflib import URIRef
     >>> asked(Service(URIRef("x:s"), "?été <x:f> ?1", "été", "1"))
     {'pattern': '?v2 <x:f> ?v1', 'key': 'v2', 'value': 'v1'}
     """

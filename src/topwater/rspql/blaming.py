@@ -77,6 +77,8 @@ def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
         return token, f"put it into parentheses: {before.word}({token.text[:40]})"
     if before.word == "LIMIT":
         return token, "write a whole number, as LIMIT 10"
+    if token.kind == "end":
+        return token, "go on: SELECT … FROM NAMED WINDOW … WHERE { … } ORDER BY … LIMIT …"
     if before.word in _SETTINGS or token.word in _SETTINGS:
         return token, "settings stand last, after WITH: LIMIT 10 WITH BUDGET 7 FETCHES"
     if token.word in _UPDATES and token.level == 0:

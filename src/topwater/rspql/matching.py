@@ -76,11 +76,11 @@ class Matcher:
         if len(parts) > 1:
             order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
             table = table.take(order)
-        fruitful = [rows[each.event] for each in found]
-        silent = np.setdiff1d(np.arange(events.num_rows), np.concatenate([*fruitful, bad]))
-        return pa.concat_tables(
-            [table, self._keyless(time.take(bad)), self._keyless(time.take(silent), ONLY_TIME)]
-        )
+        silent: BoolArray = np.ones(events.num_rows, np.bool_)
+        for heard in (*(rows[each.event] for each in found), bad):
+            silent[heard] = False
+        rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), ONLY_TIME)]
+        return pa.concat_tables([table, *rest])
 
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
         """Per pattern its solutions; the row of each event; and the rows of what is bad."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,3 +154,39 @@ def difference(
         return [place for place, each in enumerate(now) if each not in there], []
     there = set(now)
     return [], [place for place, each in enumerate(before) if each not in there]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a query tells of a window.
+
+    Attributes
+    ----------
+    answer
+        The whole answer, whatever goes out of it.
+    rows
+        What ``SELECT`` shows, by variable.
+    triples
+        What ``CONSTRUCT`` says, as lines of N-Triples.
+    """
+
+    answer: Answer
+    rows: list[dict[str, Any]]
+    triples: list[str]
+
+
+def told(plan: Plan, answers: Iterable[Answer]) -> Iterator[Told]:
+    """What goes out of answers: all, or what is new in each, or what is gone."""
+    names = [each.name for each in plan.projection]
+    before: list[Any] = []
+    for answer in answers:
+        now: list[Any] = solutions_of(plan, answer)
+        if plan.form == "construct":
+            now = constructed(plan, now, str(answer.window.closes))
+        new, gone = difference(plan.operator, now, before)
+        out = [now[place] for place in new] + [before[place] for place in gone]
+        if plan.form == "construct":
+            yield Told(answer, [], out)
+        else:
+            yield Told(answer, [dict(zip(names, each, strict=True)) for each in out], [])
+        before = now

@@ -1,8 +1,8 @@
-"""What a query in RSP-QL reads: streams → binding tables, services → a source."""
+"""What a query in RSP-QL reads: streams → binding tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,13 @@ from pyspark.sql.types import (
 )
 
 from topwater.errors import QueryError
-from topwater.protocols import Source
-from topwater.rspql import Plan, full_name, parse
-from topwater.rspql.asking import source_for
+from topwater.rspql import Plan, full_name
+from topwater.rspql.asking import streams_of
 from topwater.rspql.documents import Columns, Documents
 from topwater.rspql.matching import Matcher
 from topwater.rspql.plan import TIME
 from topwater.spark.formulas import quoted
-from topwater.spark.rspql import Mapped, Rdf, Registered, Stream
+from topwater.spark.rspql import Mapped, Rdf, Stream
 from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
@@ -42,28 +41,10 @@ def _require_session(spark: SparkSession, events: DataFrame) -> None:
         )
 
 
-def _registered(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        raise QueryError(
-            f"a {type(given).__name__} has no names", field=field, fix="give a mapping by name"
-        )
-    return {full_name(name, plan.prefixes): each for name, each in given.items()}
-
-
 def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) -> DataFrame:
     """The binding tables of all streams that the query reads, as one."""
-    streams = _registered(given, plan, "streams")
-    used = {pattern.window for pattern in plan.patterns}
-    names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
     tables: list[DataFrame] = []
-    for name in names:
-        if str(name) not in streams:
-            raise QueryError(
-                f"the stream <{name}> is not registered; there are: {_listed(streams)}",
-                field="streams",
-                fix=f"pass streams={{'<{name}>': …}}",
-            )
-        stream = streams[str(name)]
+    for name, stream in streams_of(plan, given).items():
         reading = _reading(stream, plan)
         events = stream if isinstance(stream, DataFrame) else stream.events
         matcher = Matcher.of(plan, name, reading)
@@ -98,10 +79,6 @@ def _reading(stream: Stream, plan: Plan) -> Documents | Columns:
         field="streams",
         fix="give a DataFrame, Rdf(…) or Mapped(…)",
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"<{name}>" for name in names) or "none"
 
 
 def _checked(events: DataFrame, reading: Documents | Columns, name: str) -> list[Column]:
@@ -143,40 +120,6 @@ def _wrong(stream: str, column: str, found: str, wanted: str) -> QueryError:
         field="streams",
         fix=f"it must be {wanted}: cast it, or name another one",
     )
-
-
-def plan_of(
-    text: str | Plan, services: Mapping[str, Registered] | None, allow: Iterable[str]
-) -> tuple[Plan, dict[str, Registered]]:
-    """The plan of a query, and the services that it may ask, by name."""
-    asked = _services(services, allow)
-    return (text if isinstance(text, Plan) else parse(text, services=asked)), asked
-
-
-def _services(
-    given: Mapping[str, Registered] | None, allow: Iterable[str]
-) -> dict[str, Registered]:
-    """All that may be asked, by name."""
-    if isinstance(allow, str) or not (given is None or isinstance(given, Mapping)):
-        raise QueryError(
-            "are given by name", field="services", fix='write {":BKG": …}, or allow=["http://…"]'
-        )
-    return {**{name: name.strip("<>") for name in allow}, **(given or {})}
-
-
-def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
-    """What is asked for the plan's service, if it has one."""
-    service = plan.service
-    if service is None:
-        return None
-    known = _registered(services, plan, "services")
-    if str(service.name) not in known:
-        raise QueryError(
-            f"the service <{service.name}> is not registered; there are: {_listed(known)}",
-            field="services",
-            fix=f"pass services={{'<{service.name}>': …}}",
-        )
-    return source_for(service, known[str(service.name)])
 
 
 def _matches(matcher: Matcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

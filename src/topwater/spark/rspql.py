@@ -128,7 +128,8 @@ def rspql(
         missing or of the wrong type; before anything starts.
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.spark.binding import bindings_of, plan_of, source_of
+    from topwater.rspql.asking import plan_of, source_of
+    from topwater.spark.binding import bindings_of
     from topwater.spark.showing import shown_rows
 
     plan, asked = plan_of(text, services, allow)
