@@ -15,7 +15,7 @@ from topwater.errors import QueryError
 from topwater.model import Millis
 from topwater.replica import RefreshSettings
 from topwater.scoring import Constants, Score, score_from
-from topwater.topk import lists
+from topwater.topk import approximate, lists
 from topwater.topk.changing import changing
 from topwater.windows import FARTHEST, Windows, millis
 
@@ -217,6 +217,12 @@ class TopKQuery:
 
     def _check_list_name(self) -> None:
         known = [*lists, *changing]
+        if self.list in [*approximate]:
+            raise QueryError(
+                f"{self.list!r} may lose what belongs in an answer, and can't tell when it did",
+                field="list",
+                fix="use 'auto' or 'rapf', which are exact, or topwater.standing",
+            )
         if self.list not in known:
             raise QueryError(
                 f"{self.list!r} is unknown", field="list", fix=f"use one of: {', '.join(known)}"

@@ -67,6 +67,7 @@ def test_a_window_with_fewer_than_k_watches_all_cells() -> None:
     for query in (cpm_w(2), snn(2)):
         answers, _ = played(query, Stream(scores, [1, 2, 3, 30, 31], 4, 2))
         assert answers == [[0], [0, 1], [0, 1], [3], [3, 4]]
+        assert query.searches == 1
 
 
 @pytest.mark.parametrize("make", [cpm_w, snn])

@@ -59,6 +59,25 @@ def test_a_longer_stream(name: str, order: str) -> None:
     assert told == reported(stream)
 
 
+@given(stream=streams())
+@settings(max_examples=60, deadline=None)
+def test_strict_keeps_the_skyband_and_nothing_else(stream: Stream) -> None:
+    """Of two objects with the same stamp the better one dominates: they leave together."""
+    strict = Strict(stream.k)
+    window: list[Seen] = []
+    for place, (score, stamp) in enumerate(stream):
+        window.append(Seen(score, place, stamp))
+        strict.expire(stamp - stream.width)
+        strict.add(window[-1])
+        strict.settle()
+        window = [each for each in window if each.stamp > stamp - stream.width]
+        assert {*strict.kept()} == {
+            each
+            for each in window
+            if sum(o.rank < each.rank and o.stamp >= each.stamp for o in window) < stream.k
+        }
+
+
 def test_relaxed_keeps_the_skyband_and_little_more() -> None:
     rng = np.random.default_rng(1)
     strict, relaxed = Strict(5), Relaxed(5, gamma=0.2)
@@ -152,6 +171,17 @@ def test_pa_is_free_of_error_when_scores_rise_and_lost_when_they_fall() -> None:
     assert false_ones(rising, Probabilistic(3, limit(3, 200))) == (0, 0)
     missed, _ = false_ones(falling, Probabilistic(3, limit(3, 200)))
     assert missed > 0.5 * len(reported(falling))
+
+
+def test_what_will_fill_the_top_is_no_candidate_any_more() -> None:
+    """Three candidates are as many as the limit; one of them replaces the top that leaves."""
+    pa = Probabilistic(1, limit=3, additional=0)
+    for stamp, score in enumerate([9.0, 5.0, 4.0, 3.0]):
+        pa.add(Seen(score, stamp, stamp))
+        pa.settle()
+    assert pa.threshold == 3.0
+    pa.expire(0)
+    assert pa.threshold == -np.inf
 
 
 def test_a_raised_limit_takes_more() -> None:
