@@ -116,7 +116,7 @@ def test_a_hundred_thousand_mutated_queries_are_read_or_refused() -> None:
         found = list(workers.map(tried, range(1, 201), [500] * 200))
     outcome = sum((each for each, _, _ in found), Counter[str]())
     wrong = [each for _, _, part in found for each in part]
-    print(f"{outcome}, the longest in {max(longest for _, longest, _ in found):.2f} s")  # noqa: T201
+    print(f"{outcome}, the longest in {max(longest for _, longest, _ in found):.2f} s")
     assert not wrong, "\n".join(wrong[:3])
     assert outcome.total() == 100_000
 

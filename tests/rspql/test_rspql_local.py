@@ -9,6 +9,7 @@ import pytest
 from topwater.errors import QueryError
 from topwater.local import rspql
 from topwater.remote import memory
+from topwater.rspql import parse
 from topwater.rspql.documents import Columns, Documents
 
 X = "http://example.org/"
@@ -88,9 +89,10 @@ def test_a_service_is_asked_only_if_it_is_registered() -> None:
     streams = {":s": (Documents(), [batch(*HEARD)])}
     source = memory({f"{X}a": 10.0, f"{X}b": 1.0})
     assert rows_of(text, streams, services={":b": source}) == [[("a", 13.0), ("b", 6.0)]]
-    with pytest.raises(QueryError, match="is not registered"):
-        rspql(text, streams=streams)
-    with pytest.raises(QueryError, match="the stream"):
-        rspql(text, streams={":t": []}, services={":b": source})
+    for query in (text, parse(text)):
+        with pytest.raises(QueryError, match="line 3, column 50: the service :b is not registered"):
+            rspql(query, streams=streams)
+        with pytest.raises(QueryError, match="line 2, column 33: the stream"):
+            rspql(query, streams={":t": []}, services={":b": source})
     with pytest.raises(QueryError, match="has no names"):
         rspql(text, streams=[batch()], services={":b": source})  # type: ignore[arg-type]

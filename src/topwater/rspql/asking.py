@@ -15,8 +15,10 @@ from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Stack, patterns
-from topwater.rspql.parsing import full_name, parse
+from topwater.rspql.lexing import Document
+from topwater.rspql.parsing import full_name, parse, require_registered
 from topwater.rspql.plan import Plan, Service
+from topwater.rspql.reading import shown
 from topwater.rspql.triples import unquoted
 
 Registered: TypeAlias = str | Mapping[str, Any] | Source
@@ -48,12 +50,7 @@ def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
     if service is None:
         return None
     known = _by_name(services, plan, "services")
-    if str(service.name) not in known:
-        raise QueryError(
-            f"the service <{service.name}> is not registered; there are: {_listed(known)}",
-            field="services",
-            fix=f"pass services={{'<{service.name}>': …}}",
-        )
+    require_registered(Document(plan.text), plan, services)
     return source_for(service, known[str(service.name)])
 
 
@@ -63,17 +60,18 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
     Raises
     ------
     QueryError
-        If one is not registered.
+        If one is not registered, with its place in the query.
     """
     known = _by_name(given, plan, "streams")
     used = {pattern.window for pattern in plan.patterns}
     names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
     for name in names:
         if str(name) not in known:
-            raise QueryError(
-                f"the stream <{name}> is not registered; there are: {_listed(known)}",
-                field="streams",
-                fix=f"pass streams={{'<{name}>': …}}",
+            document, told = Document(plan.text), shown(name, plan.prefixes)
+            document.fail(
+                f"the stream <{name}> is not registered",
+                document.find(told, f"<{name}>", "FROM"),
+                f"pass streams={{{told!r}: …}}; registered: {', '.join(sorted(known)) or 'none'}",
             )
     return {name: known[str(name)] for name in names}
 
@@ -84,10 +82,6 @@ def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]
             f"a {type(given).__name__} has no names", field=field, fix="give a mapping by name"
         )
     return {full_name(name, plan.prefixes): each for name, each in given.items()}
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"<{name}>" for name in names) or "none"
 
 
 def source_for(service: Service, registered: Registered) -> Source:

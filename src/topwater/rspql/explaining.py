@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rdflib.term import Identifier, URIRef, Variable
 
@@ -111,9 +111,7 @@ def _boxes(plan: Plan) -> Iterator[tuple[str, list[str]]]:
     yield "window", [_window(plan, query)]
     yield "match", list(_matches(plan))
     if not isinstance(plan.take, str):
-        told = {name: form for name, form in plan.take.items() if name not in plan.kinds.values()}
-        taken = ", ".join(f"{name} = {form.replace('`', '')}" for name, form in told.items())
-        yield "take", [f"{taken}  for each {keys_text(plan)} of a window"]
+        yield "take", [f"{_taken(plan.take, plan)}  for each {keys_text(plan)} of a window"]
     yield "score", list(_score(plan))
     if query.refresh is not None:
         yield "remote", list(_remote(plan, query.refresh))
@@ -164,6 +162,11 @@ def _term(term: Identifier, plan: Plan) -> str:
 def triple_text(triple: Triple, plan: Plan) -> str:
     """A triple as the query might write it."""
     return " ".join(_term(term, plan) for term in triple)
+
+
+def _taken(take: Mapping[str, str], plan: Plan) -> str:
+    kinds = plan.kinds.values()
+    return ", ".join(f"{n} = {f.replace('`', '')}" for n, f in take.items() if n not in kinds)
 
 
 def _score(plan: Plan) -> Iterator[str]:
