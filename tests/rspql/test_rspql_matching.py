@@ -364,9 +364,9 @@ def test_bind_computes_numbers_and_its_errors_are_no_numbers() -> None:
     matcher = Matcher(Documents(), (pattern,), ("who",), ("n", "twice", "ratio"))
     found = matcher.match(pa.table({"time": [1, 2, 3, 4], "value": texts}))
     columns = found.to_pydict()
-    assert columns[TIME] == [1, 3, 4, 2]
-    assert columns["who"] == ["x:a", "x:a", "x:a", ONLY_TIME]
-    assert columns["twice"] == [8.0, 0.0, 1.0, None]
+    assert columns[TIME] == [1, 3, 4, 2, 3]
+    assert columns["who"] == ["x:a", "x:a", "x:a", ONLY_TIME, ONLY_TIME]
+    assert columns["twice"] == [8.0, 0.0, 1.0, None, None]
     assert columns["ratio"][:3:2] == [2.0, 2.0]
     assert np.isnan(columns["ratio"][1])
 
@@ -414,13 +414,13 @@ def test_bad_lines_are_counted_in_the_answer() -> None:
 
 
 def test_an_event_that_does_not_match_moves_the_time_and_is_counted_nowhere() -> None:
-    r"""Windows of 5; what is not of the pattern is heard at 14, and nothing at all at 19.
+    r"""Windows of 5. Of a and b numbers are heard, of c a text, and else things of other kinds.
 
     ::
 
-          a       b        ?  -       -
-        ──┼──│────┼──│─────┼──┼──│────┼──►
-          3  5    8  10   13 14  15   19
+          a       b        ?  -       -       c
+        ──┼──│────┼──│─────┼──┼──│────┼──│────┼──►
+          3  5    8  10   13 14  15   19 20   23
     """
     plan = parse("""PREFIX : <x:> SELECT ?u ?n FROM NAMED WINDOW :w ON :s [RANGE 5 STEP 5]
         WHERE { WINDOW :w { ?u :n ?n } } ORDER BY DESC(?n) LIMIT 1""")
@@ -432,18 +432,23 @@ def test_an_event_that_does_not_match_moves_the_time_and_is_counted_nowhere() ->
         13: "<x:a> ? .",
         14: "<x:a> <x:other> <x:b> .",
         19: "",
+        23: '<x:c> <x:n> "n/a" .',
     }
     found = []
     for at, text in said.items():
         monitor.ingest(matcher.match(pa.table({"time": [at], "value": [text]})))
         assert monitor.watermark is not None
-        found.append([(a.window.closes, a.keys) for a in monitor.close_until(monitor.watermark)])
-    assert found == [[], [(5, ["x:a"])], [(10, ["x:b"])], [], [(15, [])]]
-    assert monitor.counts == Counts()
+        found.append(monitor.close_until(monitor.watermark))
+    told = [[(each.window.closes, each.keys) for each in answers] for answers in found]
+    assert told == [[], [(5, ["x:a"])], [(10, ["x:b"])], [], [(15, [])], [(20, [])]]
+    (counted,) = (each.counts for each in found[4])
+    assert counted == Counts()
+    (counted,) = (each.counts for each in found[5])
+    assert counted == Counts(events=1, bad_score=1)
 
 
 def test_a_key_of_several_terms_can_be_taken_apart() -> None:
-    matcher = Matcher(Documents(), (pattern_of("?who x:p ?n"),), ("n", "who"), ("n",))
+    matcher = Matcher(Documents(), (pattern_of("?who x:p ?n"),), ("n", "who"), ())
     texts = ['<x:a> <x:p> "say \\"<x:b> \\u0020\\"" .', '_:b <x:p> "c d"@en .']
     found = matcher.match(pa.table({"time": [1, 2], "value": texts})).column("n who").to_pylist()
     assert [key_terms(key, 2) for key in found] == [

@@ -57,7 +57,7 @@ class Matcher:
     def match(self, events: pa.Table) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
 
-        An event without a solution is a row that only tells the time.
+        An event without a usable solution is a row that only tells the time.
 
         Examples
         --------
@@ -76,9 +76,11 @@ class Matcher:
         if len(parts) > 1:
             order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
             table = table.take(order)
+        useful = [
+            rows[each.event[self._usable(part)]] for each, part in zip(found, parts, strict=True)
+        ]
         silent: BoolArray = np.ones(events.num_rows, np.bool_)
-        for heard in (*(rows[each.event] for each in found), bad):
-            silent[heard] = False
+        silent[np.concatenate([*useful, bad])] = False
         rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), ONLY_TIME)]
         return pa.concat_tables([table, *rest])
 
@@ -105,6 +107,13 @@ class Matcher:
             numbers = found.numbers(name)[0] if kind == name else found.kinds(kind)
             columns[name] = pa.array(numbers)
         return pa.table(columns)
+
+    def _usable(self, part: pa.Table) -> BoolArray:
+        """Which rows have all their numbers: others will be dropped, and tell no time."""
+        usable: BoolArray = np.ones(len(part), np.bool_)
+        for name in self.numbers:
+            usable &= np.isfinite(part.column(name).to_numpy())
+        return usable
 
     def _keyless(self, time: pa.ChunkedArray, key: str | None = None) -> pa.Table:
         keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
