@@ -3,7 +3,8 @@
 PA's authors leave such a hybrid to future work. The rule, for one query with windows of n stamps:
 
 1.  The stamps are cut into blocks of n/64, rounded up. All objects of the window are at hand.
-2.  While PA works, the best object it rejected is known per block: one comparison for each.
+2.  While PA works, the best object it rejected or crowded out is known per block: one comparison
+    for each such object.
 3.  After each step: if such a one is in the window and beats the k-th of PA's answer, or PA has
     fewer than k, then PA would be wrong. The exact structure is built from the window's objects
     and answers instead. So no answer is wrong. When the best of a block has left the window, its

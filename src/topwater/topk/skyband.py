@@ -89,7 +89,8 @@ class Relaxed(Trees):
             if each.stamp > dominators[0]:
                 heapreplace(dominators, each.stamp)
                 stay.append(each)
-        self._candidates = by_rank(stay)
+        if len(stay) < len(self._candidates):
+            self._candidates = by_rank(stay)
 
     def _enter(self, seen: Seen) -> None:
         super()._enter(seen)
@@ -147,8 +148,7 @@ class Probabilistic(Trees):
     Notes
     -----
     A rejected object costs one comparison, another O(log m) for m = k + limit + additional.
-    The paper resets the threshold as soon as limit - 1 candidates are left, and the table of its
-    example does; so do we.
+    What leaves costs O(log m) too.
     """
 
     def __init__(
@@ -196,12 +196,11 @@ class Probabilistic(Trees):
 
     def _drop(self) -> None:
         for left in self._ages.pop_until(self.until):
-            tree = self._top if self._top and self.in_top(left) else self._candidates
+            tree = self._top if self._top and self._in_top(left) else self._candidates
             tree.remove(left)
             self._lower_threshold()
 
-    def in_top(self, seen: Seen) -> bool:
-        """Is an object that is held among the k best?"""
+    def _in_top(self, seen: Seen) -> bool:
         return bool(seen.rank <= self._top[-1].rank)
 
     def _lower_threshold(self) -> None:
