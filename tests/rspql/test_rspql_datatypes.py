@@ -130,3 +130,11 @@ def test_columns_have_datatypes_too(numbers: Any, shown: tuple[str, str]) -> Non
     events = pa.table({"time": [1], "who": ["a"], "n": numbers})
     reading = Columns("who", {f"{X}v": "n"}, namespace=X)
     assert told(plan_of("?v", SERVICE), reading, events, 1.0) == literal(*shown)
+
+
+def test_a_key_under_another_name_is_no_number() -> None:
+    plan = parse(f"""PREFIX : <{X}> CONSTRUCT {{ ?who :is ?t }}
+        FROM NAMED WINDOW :w ON :s [RANGE 10] WHERE {{ {{
+            SELECT (?été AS ?who) (SUM(?v) AS ?t) WHERE {{ WINDOW :w {{ ?été :v ?v }} }}
+            GROUP BY ?été ORDER BY DESC(?t) LIMIT 1 }} }}""")
+    assert said(plan, [ONE, HALF]) == literal("1.5", "decimal")

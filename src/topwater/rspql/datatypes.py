@@ -35,8 +35,9 @@ def with_kinds(plan: Plan) -> Plan:
     """
     if plan.form == "select" or isinstance(plan.take, str) or is_bounded(plan):
         return plan
-    formulas = [plan.score if each.role == "score" else each.formula for each in plan.projection]
-    used = {name for text in formulas if text for name in parse(text).columns}
+    numbers = [each for each in plan.projection if each.role != "key"]
+    formulas = [plan.score if each.role == "score" else each.formula for each in numbers]
+    used = {name for text in formulas for name in parse(text).columns}
     take, kinds = dict(plan.take), {}
     for name, form in plan.take.items():
         aggregate = Aggregate.parse(form, field="take")
