@@ -1,0 +1,327 @@
+"""Compiled: what a query remembers, in the order of arrival, and its best k, in the order of rank.
+
+The published structures keep candidates in trees ordered by score. Here they are in a *bag*, in
+the order in which they came, because then
+
+- a new one is written at the end, and what leaves the window is skipped at the front;
+- pruning is one pass from the youngest back with a heap of the k best costs: who meets k costs
+  that are not above its own is dominated (the dominator queue, seen from the side of time);
+- the next best is looked for only when one of the top k has left, which is rare.
+
+A bag and its *top* are two stretches of one pool that all queries share. Who ranks higher costs
+less, or costs the same and is younger.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from topwater.model import FloatArray
+from topwater.standing.costs import compiled
+
+Records: TypeAlias = npt.NDArray[np.void]
+Record: TypeAlias = Any
+"""One of the records below; NumPy has no better type for it."""
+
+ENTRY: Final = np.dtype(
+    [("cost", "f8"), ("seq", "i8"), ("stamp", "i8"), ("beaten", "i4"), ("mark", "i4")]
+)
+"""An object in a bag: its cost, its position, its stamp, by how many it is beaten, its marks."""
+
+BAG: Final = np.dtype(
+    [
+        ("base", "i8"),  # where its stretch of the pool begins
+        ("room", "i8"),  # and how long it is
+        ("head", "i8"),  # the first that counts
+        ("tail", "i8"),  # one after the last
+        ("top", "i8"),  # where its top begins
+        ("size", "i8"),  # how many are in the top
+        ("oldest", "i8"),  # the oldest stamp in the top
+        ("k", "i8"),
+        ("rule", "i8"),  # STRICT, RELAXED or PROBABILISTIC
+        ("limit", "i8"),  # where pruning starts; how many a probabilistic bag keeps
+        ("spare", "i8"),  # how many more a probabilistic bag lets gather before a trim
+        ("bound", "f8"),  # what costs more is refused
+    ]
+)
+
+STRICT: Final = 0
+RELAXED: Final = 1
+PROBABILISTIC: Final = 2
+"""When the dominated, or the poor, are forgotten."""
+
+REPORTED: Final = 1
+PASSED: Final = 2
+"""Marks: was in the top once; was let through by the filter."""
+
+NEVER: Final = 1 << 62
+
+
+@compiled
+def better(cost: float, seq: int, other_cost: float, other_seq: int) -> bool:
+    """Does the first rank higher?"""
+    return cost < other_cost or (cost == other_cost and seq > other_seq)
+
+
+@compiled
+def write(entry: Record, cost: float, seq: int, stamp: int, mark: int) -> None:
+    """Fill an entry of the pool."""
+    entry["cost"] = cost
+    entry["seq"] = seq
+    entry["stamp"] = stamp
+    entry["beaten"] = 0
+    entry["mark"] = mark
+
+
+@compiled
+def kth_cost(bag: Record, pool: Records) -> float:
+    """What the last of a full top costs; infinite while the top is not full."""
+    if bag["size"] < bag["k"]:
+        return np.inf
+    cost: float = pool[bag["top"] + bag["k"] - 1]["cost"]
+    return cost
+
+
+@compiled
+def top_insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int) -> bool:
+    """Put one into the top if it ranks there; the last one gives way if the top is full."""
+    base, size = bag["top"], bag["size"]
+    last = base + size - 1
+    out = NEVER
+    if size == bag["k"]:
+        if not better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
+            return False
+        out = pool[last]["stamp"]
+        last -= 1
+    else:
+        bag["size"] = size + 1
+    while last >= base and better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
+        pool[last + 1] = pool[last]
+        last -= 1
+    write(pool[last + 1], cost, seq, stamp, 0)
+    if stamp < bag["oldest"]:
+        bag["oldest"] = stamp
+    elif out == bag["oldest"]:
+        find_oldest(bag, pool)
+    return True
+
+
+@compiled
+def find_oldest(bag: Record, pool: Records) -> None:
+    """Note the oldest stamp in the top."""
+    oldest = NEVER
+    for at in range(bag["top"], bag["top"] + bag["size"]):
+        oldest = min(oldest, pool[at]["stamp"])
+    bag["oldest"] = oldest
+
+
+@compiled
+def top_drop(bag: Record, pool: Records, cutoff: int) -> None:
+    """Take out of the top what has a stamp of at most ``cutoff``."""
+    to = bag["top"]
+    for at in range(bag["top"], bag["top"] + bag["size"]):
+        if pool[at]["stamp"] > cutoff:
+            if to != at:
+                pool[to] = pool[at]
+            to += 1
+    bag["size"] = to - bag["top"]
+    find_oldest(bag, pool)
+
+
+@compiled
+def skip_expired(bag: Record, pool: Records, cutoff: int) -> None:
+    """Move the front past what has a stamp of at most ``cutoff``."""
+    head, tail, base = bag["head"], bag["tail"], bag["base"]
+    while head < tail and pool[base + head]["stamp"] <= cutoff:
+        head += 1
+    bag["head"] = head
+
+
+@compiled
+def has_room(bag: Record, pool: Records) -> bool:
+    """Is there a free place at the end? Makes one by moving everything to the front."""
+    if bag["tail"] < bag["room"]:
+        return True
+    head, base = bag["head"], bag["base"]
+    if head == 0:
+        return False
+    for at in range(base + head, base + bag["tail"]):
+        pool[at - head] = pool[at]
+    bag["head"] = 0
+    bag["tail"] -= head
+    return True
+
+
+@compiled
+def insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int, mark: int) -> int:
+    """Write one at its place in the order of arrival, nearly always the end; where that is."""
+    base = bag["base"]
+    first = base + bag["head"]
+    at: int = base + bag["tail"]
+    while at > first and pool[at - 1]["seq"] > seq:
+        pool[at] = pool[at - 1]
+        at -= 1
+    write(pool[at], cost, seq, stamp, mark)
+    bag["tail"] += 1
+    return at
+
+
+@compiled
+def prune_strictly(bag: Record, pool: Records, new: int) -> None:
+    """Count whom the one at ``new`` beats, and who beats it; forget those with k dominators."""
+    base, k = bag["base"], bag["k"]
+    first, end = base + bag["head"], base + bag["tail"]
+    cost = pool[new]["cost"]
+    over = 0
+    for at in range(first, new):
+        if pool[at]["cost"] >= cost:
+            pool[at]["beaten"] += 1
+            over += int(pool[at]["beaten"] >= k)
+    for at in range(new + 1, end):
+        pool[new]["beaten"] += np.int32(pool[at]["cost"] <= cost)
+    if over == 0 and pool[new]["beaten"] < k:
+        return
+    to = first
+    for at in range(first, end):
+        if pool[at]["beaten"] < k:
+            if to != at:
+                pool[to] = pool[at]
+            to += 1
+    bag["tail"] = to - base
+
+
+@compiled
+def _sift_down(heap: FloatArray, size: int, value: float) -> None:
+    """Replace the top of the heap, whose largest is on top."""
+    at = 0
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= value:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = value
+
+
+@compiled
+def _sift_up(heap: FloatArray, at: int, value: float) -> None:
+    while at > 0:
+        parent = (at - 1) // 2
+        if heap[parent] >= value:
+            break
+        heap[at] = heap[parent]
+        at = parent
+    heap[at] = value
+
+
+@compiled
+def undominated(heap: FloatArray, size: int, k: int, cost: float) -> bool:
+    """Is one that is older than all in the heap beaten by fewer than k of them? Adds it if so.
+
+    The caller counts: the heap grows by one while ``size`` is below k.
+    """
+    if size < k:
+        _sift_up(heap, size, cost)
+        return True
+    if cost < heap[0]:
+        _sift_down(heap, k, cost)
+        return True
+    return False
+
+
+@compiled
+def prune(bag: Record, pool: Records, heap: FloatArray) -> None:
+    """Forget all that k younger ones beat.  O(s log k) for the s in the bag."""
+    base, k = bag["base"], bag["k"]
+    first, end = base + bag["head"], base + bag["tail"]
+    size, to = 0, end
+    for at in range(end - 1, first - 1, -1):
+        if undominated(heap, size, k, pool[at]["cost"]):
+            size = min(size + 1, k)
+            to -= 1
+            if to != at:
+                pool[to] = pool[at]
+    bag["head"] = to - base
+
+
+@compiled
+def tidy(bag: Record, pool: Records, new: int, gamma: float, heap: FloatArray) -> None:
+    """Forget the dominated, if it is time: at once (strict), or when the limit is reached."""
+    if bag["rule"] == STRICT:
+        prune_strictly(bag, pool, new)
+    elif bag["tail"] - bag["head"] - bag["size"] >= bag["limit"]:
+        prune(bag, pool, heap)
+        candidates = bag["tail"] - bag["head"] - bag["size"]
+        bag["limit"] = candidates + max(int(np.ceil(gamma * candidates)), 2 * bag["k"])
+
+
+@compiled
+def select(values: FloatArray, size: int, rank: int) -> float:
+    """The value that ``rank`` others of the first ``size`` are not above; reorders them."""
+    low, high = 0, size - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return float(values[rank])
+
+
+@compiled
+def following(bag: Record, pool: Records) -> int:
+    """Where the best one after the top's last is; -1 if there is none."""
+    base = bag["base"]
+    cost, seq = -np.inf, 0
+    if bag["size"] > 0:
+        last = pool[bag["top"] + bag["size"] - 1]
+        cost, seq = last["cost"], last["seq"]
+    found = -1
+    best_cost, best_seq = np.inf, 0
+    for at in range(base + bag["head"], base + bag["tail"]):
+        c, s = pool[at]["cost"], pool[at]["seq"]
+        if better(c, s, best_cost, best_seq) and better(cost, seq, c, s):
+            found, best_cost, best_seq = at, c, s
+    return found
+
+
+@compiled
+def position_of(bag: Record, pool: Records, seq: int) -> int:
+    """Where the object with this position is in the bag; -1 if it is not there."""
+    low, high = bag["base"] + bag["head"], bag["base"] + bag["tail"]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if pool[middle]["seq"] < seq:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and pool[low]["seq"] == seq else -1
+
+
+@compiled
+def beaten_by(bag: Record, pool: Records, cost: float) -> int:
+    """How many in the bag after its first cost at most ``cost``."""
+    count = 0
+    for at in range(bag["base"] + bag["head"] + 1, bag["base"] + bag["tail"]):
+        count += int(pool[at]["cost"] <= cost)
+    return count

@@ -1,0 +1,519 @@
+"""Compiled: feed a stretch of the stream to a query, step by step where something happens.
+
+Most objects cost a query more than its bound, and are passed over 64 at a time (``costs.scan``).
+What is left is taken in the order of arrival together with what leaves the window, so that every
+answer is that of its step.
+
+A *filter* spares the query most of the rest. It remembers the best of the recent objects; what is
+not among its k best can't be in an answer while it is recent (Theorem 5.1), so that the query need
+not see it before it stops being recent, and then only if fewer than k younger ones beat it. Recent
+objects stop being so a *portion* at a time. What the filter did not remember is looked at again
+only if the portion's bound says that it could matter: hence the answers are exact, whatever the
+filter forgets.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from topwater.model import FloatArray, IntArray
+from topwater.standing import bags
+from topwater.standing.bags import NEVER, PASSED, PROBABILISTIC, REPORTED, Record, Records
+from topwater.standing.costs import compiled, scan
+
+QUERY: Final = np.dtype(
+    [
+        ("active", "i8"),
+        ("kind", "i8"),  # how costs are made
+        ("column", "i8"),  # the first of its columns
+        ("dimensions", "i8"),  # and how many there are
+        ("width", "i8"),  # of the window, in stamps
+        ("born", "i8"),  # the position of its first object
+        ("done", "i8"),  # the position of the next one
+        ("need", "i8"),  # how many make a probabilistic bag's bound valid
+        ("buffer", "i8"),  # how long an object is recent, in stamps; 0 without a filter
+        ("portion", "i8"),  # how long a portion of the recent is
+        ("current", "i8"),  # the number of the present portion
+        ("left", "i8"),  # the number of the next portion to leave
+        ("ring", "i8"),  # where its portions' bounds begin
+        ("slots", "i8"),  # and how many there are
+    ]
+)
+
+TOLD: Final = np.dtype([("query", "i8"), ("seq", "i8"), ("step", "i8"), ("cost", "f8")])
+"""A result: the object at position ``seq`` got into the top at the step of position ``step``."""
+
+FED: Final = 0
+FULL: Final = 1
+CRAMPED: Final = 2
+"""How a call ended: all is done; there is no place for results; a bag needs more room."""
+
+_PIECES: Final = 16
+
+
+@compiled
+def first_from(stamps: IntArray, row: int, end: int, stamp: int) -> int:
+    """The first row from ``row`` on whose stamp is at least ``stamp``, at most ``end``."""
+    if row >= end or stamps[end - 1] < stamp:
+        return end
+    if stamps[row] >= stamp:
+        return row
+    guess = row + (stamp - int(stamps[row]))
+    if guess < end and stamps[guess] == stamp and stamps[guess - 1] < stamp:
+        return guess
+    low, high = row, end - 1
+    while low < high:
+        middle = (low + high) // 2
+        if stamps[middle] < stamp:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def settle(band: Record, pool: Records, need: int, cutoff: int, last: int) -> None:
+    """Set a probabilistic bag's bound for a piece of the stream.
+
+    What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. If
+    fewer than needed are left, nothing may be refused; else the bound rises by half a place for
+    each that leaves.
+    """
+    bags.skip_expired(band, pool, cutoff)
+    at = band["base"] + band["head"]
+    held, leaving = band["tail"] - band["head"], 0
+    while leaving < held and pool[at + leaving]["stamp"] <= last:
+        leaving += 1
+    if held - leaving < need:
+        band["bound"] = np.inf
+    elif leaving > 0 and band["bound"] < np.inf:
+        gap = band["bound"] - bags.kth_cost(band, pool)
+        band["bound"] += 0.5 * leaving * max(0.0, gap) / max(1, held - band["k"])
+
+
+@compiled
+def trim(
+    bag: Record,
+    pool: Records,
+    scratch: FloatArray,
+    minima: FloatArray,
+    ring: int,
+    slots: int,
+    portion: int,
+) -> None:
+    """Keep the best of a probabilistic bag; the worst cost kept is its new bound.
+
+    With a filter, what is forgotten without having been passed on lowers its portion's bound.
+    """
+    base = bag["base"]
+    first, end = base + bag["head"], base + bag["tail"]
+    for at in range(first, end):
+        scratch[at - first] = pool[at]["cost"]
+    pivot = bags.select(scratch, end - first, bag["limit"] - 1)
+    to = base
+    for at in range(first, end):
+        if pool[at]["cost"] <= pivot:
+            if to != at:
+                pool[to] = pool[at]
+            to += 1
+        elif slots > 0 and pool[at]["mark"] & PASSED == 0:
+            slot = ring + (pool[at]["stamp"] // portion) % slots
+            minima[slot] = min(minima[slot], pool[at]["cost"])
+    bag["head"] = 0
+    bag["tail"] = to - base
+    bag["bound"] = pivot
+
+
+@compiled
+def fill_quietly(bag: Record, pool: Records) -> None:
+    """Fill the top from the bag."""
+    while bag["size"] < bag["k"]:
+        at = bags.following(bag, pool)
+        if at < 0:
+            return
+        bags.top_insert(bag, pool, pool[at]["cost"], pool[at]["seq"], pool[at]["stamp"])
+
+
+@compiled
+def pass_on(
+    band: Record, pool: Records, cost: float, seq: int, stamp: int, gamma: float, heap: FloatArray
+) -> bool:
+    """The second attempt: an object that stops being recent goes to the query. False: no room."""
+    if not bags.has_room(band, pool):
+        return False
+    at = bags.insert(band, pool, cost, seq, stamp, 0)
+    bags.tidy(band, pool, at, gamma, heap)
+    return True
+
+
+@compiled
+def leave(
+    query: Record,
+    band: Record,
+    filter_: Record,
+    pool: Records,
+    minima: FloatArray,
+    columns: FloatArray,
+    point: FloatArray,
+    weight: FloatArray,
+    stamps: IntArray,
+    origin: int,
+    end: int,
+    upto: int,
+    gamma: float,
+    rows: IntArray,
+    costs: FloatArray,
+    scratch: FloatArray,
+    heap: FloatArray,
+) -> bool:
+    """Let the portions up to ``upto`` stop being recent. False: the query's bag needs room.
+
+    It can be called again after the room was made: what was passed on is not passed on twice.
+    """
+    portion, k = query["portion"], band["k"]
+    while query["left"] <= upto:
+        leaving = query["left"]
+        after = (leaving + 1) * portion
+        while filter_["head"] < filter_["tail"]:
+            entry = pool[filter_["base"] + filter_["head"]]
+            if entry["stamp"] >= after:
+                break
+            cost, seq, stamp = entry["cost"], entry["seq"], entry["stamp"]
+            matters = entry["mark"] & PASSED == 0 and bags.beaten_by(filter_, pool, cost) < k
+            if matters and not pass_on(band, pool, cost, seq, stamp, gamma, heap):
+                return False
+            filter_["head"] += 1
+        if filter_["oldest"] < after:
+            bags.top_drop(filter_, pool, after - 1)
+            fill_quietly(filter_, pool)
+        kth = bags.kth_cost(filter_, pool)
+        slot = query["ring"] + leaving % query["slots"]
+        if minima[slot] < kth:
+            first = max(first_from(stamps, 0, end, leaving * portion), query["born"] - origin)
+            last = first_from(stamps, first, end, after)
+            while first < last:
+                piece = min(last, first + len(rows) - 1)
+                n = scan(
+                    query["kind"],
+                    columns,
+                    query["column"],
+                    first,
+                    piece,
+                    point,
+                    weight,
+                    kth,
+                    rows,
+                    costs,
+                    scratch,
+                )
+                for i in range(n):
+                    seq = origin + rows[i]
+                    if bags.position_of(band, pool, seq) < 0 and not pass_on(
+                        band, pool, costs[i], seq, stamps[rows[i]], gamma, heap
+                    ):
+                        return False
+                first = piece
+        minima[slot] = np.inf
+        query["left"] += 1
+    return True
+
+
+@compiled
+def enter_portion(
+    query: Record,
+    band: Record,
+    filter_: Record,
+    pool: Records,
+    minima: FloatArray,
+    columns: FloatArray,
+    point: FloatArray,
+    weight: FloatArray,
+    stamps: IntArray,
+    origin: int,
+    end: int,
+    current: int,
+    gamma: float,
+    rows: IntArray,
+    costs: FloatArray,
+    scratch: FloatArray,
+    heap: FloatArray,
+) -> bool:
+    """Begin a portion: let old ones leave, and raise the filter's bound for it. False: no room."""
+    portion = query["portion"]
+    if query["current"] == -NEVER:
+        query["left"] = current
+    gone = ((current + 1) * portion - 1 - query["buffer"]) // portion
+    held = filter_["tail"] - filter_["head"]
+    if not leave(
+        query,
+        band,
+        filter_,
+        pool,
+        minima,
+        columns,
+        point,
+        weight,
+        stamps,
+        origin,
+        end,
+        min(gone, query["current"]),
+        gamma,
+        rows,
+        costs,
+        scratch,
+        heap,
+    ):
+        return False
+    query["left"] = max(query["left"], gone + 1)
+    query["current"] = current
+    kth = bags.kth_cost(filter_, pool)
+    if filter_["rule"] != PROBABILISTIC or kth == np.inf:
+        filter_["bound"] = np.inf
+    elif filter_["bound"] < np.inf:
+        left = filter_["tail"] - filter_["head"]
+        gap = max(0.0, filter_["bound"] - kth) / max(1, held - filter_["k"])
+        filter_["bound"] = max(kth, filter_["bound"] + gap * (held - left))
+    return True
+
+
+@compiled
+def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> int:
+    """Write a result; how many there are now."""
+    result = told[size]
+    result["query"] = q
+    result["seq"] = seq
+    result["step"] = step
+    result["cost"] = cost
+    return size + 1
+
+
+@compiled
+def take(
+    q: int,
+    band: Record,
+    pool: Records,
+    width: int,
+    enters: bool,
+    cost: float,
+    seq: int,
+    stamp: int,
+    told: Records,
+    size: int,
+) -> tuple[int, int]:
+    """One step of a query: who leaves, who comes, who moves up. Where the new one is; results."""
+    if band["oldest"] + width <= stamp:
+        bags.top_drop(band, pool, stamp - width)
+    bags.skip_expired(band, pool, stamp - width)
+    new = -1
+    if enters:
+        new = bags.insert(band, pool, cost, seq, stamp, 0)
+        last = band["top"] + band["size"] - 1
+        if band["size"] > 0 and bags.better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
+            bags.top_insert(band, pool, cost, seq, stamp)
+            pool[new]["mark"] = REPORTED
+            size = tell(told, size, q, seq, seq, cost)
+    while band["size"] < band["k"]:
+        at = bags.following(band, pool)
+        if at < 0:
+            break
+        entry = pool[at]
+        bags.top_insert(band, pool, entry["cost"], entry["seq"], entry["stamp"])
+        if entry["mark"] & REPORTED == 0:
+            entry["mark"] |= REPORTED
+            size = tell(told, size, q, entry["seq"], seq, entry["cost"])
+    return new, size
+
+
+@compiled
+def feed(  # noqa: C901  (the loop over steps, kept in one piece)
+    q: int,
+    query: Record,
+    band: Record,
+    filter_: Record,
+    pool: Records,
+    minima: FloatArray,
+    columns: FloatArray,
+    point: FloatArray,
+    weight: FloatArray,
+    stamps: IntArray,
+    origin: int,
+    end: int,
+    gamma: float,
+    rows: IntArray,
+    costs: FloatArray,
+    scratch: FloatArray,
+    heap: FloatArray,
+    told: Records,
+    size: int,
+) -> tuple[int, int]:
+    """Bring a query up to row ``end``. How it ended, and how many results there are now."""
+    width, k = query["width"], band["k"]
+    filtered = query["buffer"] > 0
+    probabilistic = band["rule"] == PROBABILISTIC
+    row = query["done"] - origin
+    while row < end:
+        stop, slot = end, 0
+        bound = np.inf
+        if filtered:
+            current = stamps[row] // query["portion"]
+            if current != query["current"] and not enter_portion(
+                query,
+                band,
+                filter_,
+                pool,
+                minima,
+                columns,
+                point,
+                weight,
+                stamps,
+                origin,
+                end,
+                current,
+                gamma,
+                rows,
+                costs,
+                scratch,
+                heap,
+            ):
+                return CRAMPED, size
+            stop = first_from(stamps, row, end, (current + 1) * query["portion"])
+            bound = filter_["bound"]
+            slot = query["ring"] + current % query["slots"]
+            minima[slot] = min(minima[slot], bound)
+        elif probabilistic:
+            stop = first_from(stamps, row, end, stamps[row] + max(1, width // _PIECES))
+            settle(band, pool, query["need"], stamps[row] - width, stamps[stop - 1] - width)
+            bound = band["bound"]
+            if bound == np.inf:
+                missing = band["limit"] + band["spare"] + 1 - (band["tail"] - band["head"])
+                stop = min(stop, row + max(1, missing))
+        stop = min(stop, row + len(rows) - 1)
+        n = scan(
+            query["kind"],
+            columns,
+            query["column"],
+            row,
+            stop,
+            point,
+            weight,
+            bound,
+            rows,
+            costs,
+            scratch,
+        )
+        newest = stamps[stop - 1]
+        i = 0
+        while True:
+            step = rows[i] if i < n else stop
+            arrives = i < n
+            if band["oldest"] + width <= newest:
+                due = first_from(stamps, row, stop, band["oldest"] + width)
+                if due < step:
+                    step = due
+                    arrives = False
+            if step >= stop:
+                break
+            stamp, seq, cost = stamps[step], origin + step, 0.0
+            query["done"] = seq
+            if size + k + 2 > len(told):
+                return FULL, size
+            enters = False
+            if arrives:
+                cost = costs[i]
+                enters = cost <= (filter_["bound"] if filtered else band["bound"])
+                if enters and not bags.has_room(band, pool):
+                    return CRAMPED, size
+                if enters and filtered:
+                    if not bags.has_room(filter_, pool):
+                        return CRAMPED, size
+                    new = bags.insert(filter_, pool, cost, seq, stamp, 0)
+                    enters = bags.top_insert(filter_, pool, cost, seq, stamp)
+                    if enters:
+                        pool[new]["mark"] = PASSED
+                    if filter_["rule"] != PROBABILISTIC:
+                        bags.tidy(filter_, pool, new, gamma, heap)
+                    elif filter_["tail"] - filter_["head"] > filter_["limit"] + filter_["spare"]:
+                        trim(
+                            filter_,
+                            pool,
+                            scratch,
+                            minima,
+                            query["ring"],
+                            query["slots"],
+                            query["portion"],
+                        )
+                elif filtered:
+                    minima[slot] = min(minima[slot], cost)
+                i += 1
+            row = step + 1
+            if not enters and band["oldest"] + width > stamp:
+                continue
+            new, size = take(q, band, pool, width, enters, cost, seq, stamp, told, size)
+            if enters and not probabilistic:
+                bags.tidy(band, pool, new, gamma, heap)
+            elif enters and band["tail"] - band["head"] > band["limit"] + band["spare"]:
+                trim(band, pool, scratch, minima, 0, 0, 1)
+        row = stop
+        query["done"] = origin + row
+    return FED, size
+
+
+@compiled
+def feed_all(
+    first: int,
+    queries: Records,
+    bag_records: Records,
+    pool: Records,
+    minima: FloatArray,
+    columns: FloatArray,
+    points: FloatArray,
+    weights: FloatArray,
+    stamps: IntArray,
+    origin: int,
+    end: int,
+    gamma: float,
+    rows: IntArray,
+    costs: FloatArray,
+    scratch: FloatArray,
+    heap: FloatArray,
+    told: Records,
+) -> tuple[int, int, int]:
+    """Bring all queries from number ``first`` on up to row ``end``.
+
+    Returns
+    -------
+    ended, q, size
+        How it ended, at which query, and how many results there are.
+    """
+    size = 0
+    for q in range(first, len(queries)):
+        query = queries[q]
+        if query["active"] == 0:
+            continue
+        dimensions = query["dimensions"]
+        ended, size = feed(
+            q,
+            query,
+            bag_records[2 * q],
+            bag_records[2 * q + 1],
+            pool,
+            minima,
+            columns,
+            points[q, :dimensions],
+            weights[q, :dimensions],
+            stamps,
+            origin,
+            end,
+            gamma,
+            rows,
+            costs,
+            scratch,
+            heap,
+            told,
+            size,
+        )
+        if ended != FED:
+            return ended, q, size
+    return FED, len(queries), size

@@ -1,0 +1,342 @@
+"""The skyband family for many queries: what each keeps, in one pool, fed by compiled loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from topwater.errors import QueryError
+from topwater.model import FloatArray, IntArray
+from topwater.standing import feeding
+from topwater.standing.bags import BAG, ENTRY, NEVER, PROBABILISTIC, RELAXED, STRICT, Records
+from topwater.standing.costs import STRETCH
+from topwater.standing.engines import Compiled
+from topwater.topk.criterion import limit
+
+BLOCK = 4096
+"""Rows that are fed to one query before the next one has its turn; they stay in the cache."""
+
+Rule = Literal["strict", "relaxed", "probabilistic"]
+_RULES = {"strict": STRICT, "relaxed": RELAXED, "probabilistic": PROBABILISTIC}
+_PORTIONS = 6
+_RESULTS = 1 << 14
+_EXPECTED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What a query keeps, and by what it is filtered.
+
+    Parameters
+    ----------
+    band, filter
+        When the query, and its filter if it has one, forget.
+    buffer
+        For how many stamps an object is recent; the longest exact time if None.
+    sigma, additional
+        The error of a probabilistic band, and how many more candidates it keeps than it must.
+    gamma
+        By which share of its candidates a relaxed one may grow before it is pruned.
+    """
+
+    band: Rule
+    filter: Rule | None = None
+    buffer: int | None = None
+    sigma: float = 1e-3
+    additional: int = 10
+    gamma: float = 0.2
+
+    def recent(self, width: int) -> int:
+        """For how many stamps an object is recent, with windows of this width."""
+        if self.filter is None:
+            return 0
+        most = (width + 1) // 2
+        if self.buffer is not None and self.buffer > most:
+            raise QueryError(
+                f"{self.buffer} is too large to be exact with windows of {width}",
+                field="buffer",
+                fix=f"use at most {most}, half of the window, or leave it out",
+            )
+        return most if self.buffer is None else self.buffer
+
+
+class Skybands:
+    """Any number of queries, each with a bag of candidates and perhaps a filter before it.
+
+    Parameters
+    ----------
+    composition
+        What each query keeps.
+    timed
+        Stamps are times; so how many objects a window has is not known before.
+    """
+
+    def __init__(self, composition: Composition, *, timed: bool = False) -> None:
+        self._composition = composition
+        self._timed = timed
+        self._queries: Records = np.zeros(0, feeding.QUERY)
+        self._bags: Records = np.zeros(0, BAG)
+        self._points: FloatArray = np.zeros((0, 1))
+        self._weights: FloatArray = np.zeros((0, 1))
+        self._pool: Records = np.zeros(1024, ENTRY)
+        self._used = 0
+        self._minima: FloatArray = np.empty(0)
+        self._counted: IntArray = np.zeros(0, np.int64)
+        self._log: list[tuple[int, int]] = []
+        self._work()
+
+    def admit(self, slot: int, query: Compiled) -> None:
+        """Begin with a query. Its slot is free."""
+        self._widen(slot + 1, len(query.point))
+        record = self._queries[slot]
+        recent = self._composition.recent(query.width)
+        portion = max(1, recent // _PORTIONS)
+        slots = recent // portion + 3 if recent else 0
+        for name, value in (
+            ("active", 1),
+            ("kind", query.kind),
+            ("column", query.column),
+            ("dimensions", len(query.point)),
+            ("width", query.width),
+            ("born", query.born),
+            ("done", query.born),
+            ("buffer", recent),
+            ("portion", portion),
+            ("current", -NEVER),
+            ("left", 0),
+            ("ring", len(self._minima)),
+            ("slots", slots),
+        ):
+            record[name] = value
+        self._points[slot, : len(query.point)] = query.point
+        self._weights[slot, : len(query.point)] = query.weight
+        self._minima = np.append(self._minima, np.full(slots, np.inf))
+        self._begin(slot, query.k, query.width)
+        self._work()
+
+    def dismiss(self, slot: int) -> None:
+        """Forget a query."""
+        self._queries[slot]["active"] = 0
+        for bag in self._pair(slot):
+            bag["head"] = bag["tail"] = bag["size"] = bag["room"] = 0
+        if self._used > 2 * self._wanted() + 1024:
+            self._repack(0)
+
+    def feed(self, columns: FloatArray, stamps: IntArray, origin: int, end: int) -> Records:
+        """Bring all queries up to row ``end``: who got into a top for the first time."""
+        active = self._queries["active"] > 0
+        if not active.any():
+            return np.empty(0, feeding.TOLD)
+        told: list[Records] = []
+        row = max(0, int(self._queries["done"][active].min()) - origin)
+        while row < end:
+            row = min(row + BLOCK, end)
+            told.extend(self._feed(columns, stamps, origin, row))
+            if self._timed:
+                self._count(int(stamps[row - 1]), origin + row)
+        return np.concatenate(told) if told else np.empty(0, feeding.TOLD)
+
+    def top(self, slot: int) -> Records:
+        """A query's best k of its window, best first."""
+        bag = self._bags[2 * slot]
+        return self._pool[bag["top"] : bag["top"] + bag["size"]].copy()
+
+    def held(self) -> IntArray:
+        """The positions of all objects that a query or its filter refers to."""
+        first = self._bags["base"] + self._bags["head"]
+        sizes = self._bags["tail"] - self._bags["head"]
+        before = np.cumsum(sizes) - sizes
+        at = np.repeat(first - before, sizes) + np.arange(sizes.sum())
+        seqs: IntArray = self._pool["seq"][at]
+        return seqs
+
+    @property
+    def reach(self) -> int:
+        """Of how many stamps before the newest the rows must be kept."""
+        active = self._queries[self._queries["active"] > 0]
+        return int((active["buffer"] + active["portion"]).max(initial=0))
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that :meth:`restore` needs."""
+        self._repack(0)
+        return {
+            "queries": self._queries.copy(),
+            "bags": self._bags.copy(),
+            "points": self._points.copy(),
+            "weights": self._weights.copy(),
+            "pool": self._pool[: self._used].copy(),
+            "minima": self._minima.copy(),
+            "counted": self._counted.copy(),
+            "log": np.array(self._log, np.int64).reshape(-1, 2),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a snapshot of an engine with the same settings."""
+        self._queries, self._bags = state["queries"].copy(), state["bags"].copy()
+        self._points, self._weights = state["points"].copy(), state["weights"].copy()
+        self._pool, self._used = state["pool"].copy(), len(state["pool"])
+        self._minima, self._counted = state["minima"].copy(), state["counted"].copy()
+        self._log = [(int(stamp), int(position)) for stamp, position in state["log"]]
+        self._work()
+
+    def _feed(
+        self, columns: FloatArray, stamps: IntArray, origin: int, end: int
+    ) -> Iterator[Records]:
+        first, ended = 0, feeding.FULL
+        while ended != feeding.FED:
+            ended, first, size = feeding.feed_all(
+                first,
+                self._queries,
+                self._bags,
+                self._pool,
+                self._minima,
+                columns,
+                self._points,
+                self._weights,
+                stamps,
+                origin,
+                end,
+                self._composition.gamma,
+                self._rows,
+                self._costs,
+                self._scratch,
+                self._heap,
+                self._told,
+            )
+            if size:
+                yield self._told[:size].copy()
+            if ended == feeding.CRAMPED:
+                self._enlarge(first)
+
+    def _begin(self, slot: int, k: int, width: int) -> None:
+        band, filter_ = self._pair(slot)
+        self._counted[slot] = _EXPECTED if self._timed else width
+        for bag, rule in ((band, self._composition.band), (filter_, self._composition.filter)):
+            for name in BAG.names or ():
+                bag[name] = 0
+            bag["bound"], bag["oldest"] = np.inf, NEVER
+            bag["k"] = k if rule else 0
+            bag["rule"] = _RULES[rule or "strict"]
+            bag["limit"] = 4 * k
+        self._sized(slot)
+        if self._composition.filter == "probabilistic":
+            # How many it keeps decides the speed only, not the answers; these are enough that
+            # nearly always k of them are left when a portion leaves.
+            filter_["limit"] = k + math.ceil(3 * math.sqrt(k)) + 4
+            filter_["spare"] = filter_["limit"]
+        for bag in (band, filter_):
+            if bag["k"]:
+                self._place(bag, 2 * int(bag["limit"] + bag["spare"]) + 8)
+
+    def _sized(self, slot: int) -> None:
+        """Set how many a probabilistic band keeps, for the objects that its windows have."""
+        if self._composition.band != "probabilistic":
+            return
+        band, k = self._bags[2 * slot], int(self._bags[2 * slot]["k"])
+        n = int(self._counted[slot])
+        candidates = limit(k, n, self._composition.sigma) if n > k else 0
+        self._queries[slot]["need"] = k + candidates
+        band["limit"] = k + candidates + self._composition.additional
+        band["spare"] = max(8, band["limit"] // 2)
+
+    def _count(self, stamp: int, position: int) -> None:
+        """Notice how many objects a window of time has; a probabilistic band may have to grow."""
+        self._log.append((stamp, position))
+        log = np.array(self._log, np.int64)
+        active = np.flatnonzero(self._queries["active"] > 0)
+        widths = self._queries["width"][active]
+        before = np.searchsorted(log[:, 0], stamp - widths, side="right") - 1
+        begun = np.where(before >= 0, log[before, 1], self._queries["born"][active])
+        objects = position - np.maximum(begun, self._queries["born"][active])
+        for slot in active[objects > self._counted[active]]:
+            self._counted[slot] = 2 * objects[active == slot][0]
+            self._sized(int(slot))
+        oldest = int(np.searchsorted(log[:, 0], stamp - widths.max(), side="right")) - 1
+        self._log = self._log[max(0, oldest) :]
+
+    def _pair(self, slot: int) -> tuple[Any, Any]:
+        return self._bags[2 * slot], self._bags[2 * slot + 1]
+
+    def _widen(self, slots: int, dimensions: int) -> None:
+        """Have places for this many queries, of this many dimensions."""
+        have, wide = self._points.shape
+        if slots > have or dimensions > wide:
+            many = max(slots, 2 * have) if slots > have else have
+            for name in ("_points", "_weights"):
+                grown = np.zeros((many, max(wide, dimensions)))
+                grown[:have, :wide] = getattr(self, name)
+                setattr(self, name, grown)
+            self._queries = _longer(self._queries, many)
+            self._bags = _longer(self._bags, 2 * many)
+            self._counted = _longer(self._counted, many)
+
+    def _place(self, bag: Any, room: int) -> None:
+        """Give a bag a stretch of the pool; what it holds moves along."""
+        wanted = room + int(bag["k"])
+        if self._used + wanted > len(self._pool):
+            self._repack(wanted)
+        held = self._pool[bag["base"] + bag["head"] : bag["base"] + bag["tail"]].copy()
+        top = self._pool[bag["top"] : bag["top"] + bag["size"]].copy()
+        bag["base"], bag["room"] = self._used, room
+        bag["head"], bag["tail"] = 0, len(held)
+        bag["top"] = self._used + room
+        self._pool[self._used : self._used + len(held)] = held
+        self._pool[bag["top"] : bag["top"] + len(top)] = top
+        self._used += wanted
+
+    def _enlarge(self, slot: int) -> None:
+        """Double the room of those bags of a query that are full."""
+        for bag in self._pair(slot):
+            if bag["k"] and bag["head"] == 0 and bag["tail"] == bag["room"]:
+                self._place(bag, 2 * int(bag["room"]))
+        self._work()
+
+    def _wanted(self) -> int:
+        live = self._bags[self._bags["room"] > 0]
+        return int((live["room"] + live["k"]).sum())
+
+    def _repack(self, more: int) -> None:
+        """Bring all bags together, with room for ``more`` entries and as many again as now."""
+        old, wanted = self._pool, self._wanted()
+        self._pool = np.zeros(2 * wanted + 2 * more + 1024, ENTRY)
+        self._used = 0
+        for bag in self._bags:
+            if bag["room"]:
+                size, room, k = int(bag["tail"] - bag["head"]), int(bag["room"]), int(bag["k"])
+                first = bag["base"] + bag["head"]
+                self._pool[self._used : self._used + size] = old[first : first + size]
+                top = old[bag["top"] : bag["top"] + bag["size"]]
+                self._pool[self._used + room : self._used + room + len(top)] = top
+                bag["base"], bag["top"] = self._used, self._used + room
+                bag["head"], bag["tail"] = 0, size
+                self._used += room + k
+        self._repack_minima()
+
+    def _repack_minima(self) -> None:
+        """Bring the bounds of all portions together."""
+        live = self._queries["active"] > 0
+        sizes = np.where(live, self._queries["slots"], 0)
+        before = np.cumsum(sizes) - sizes
+        at = np.repeat(self._queries["ring"] - before, sizes) + np.arange(sizes.sum())
+        self._minima = self._minima[at]
+        self._queries["ring"] = before
+
+    def _work(self) -> None:
+        """Have work space for the largest query."""
+        k = int(self._bags["k"].max(initial=1))
+        room = int(self._bags["room"].max(initial=1))
+        self._rows: IntArray = np.empty(BLOCK + 1, np.int64)
+        self._costs: FloatArray = np.empty(BLOCK + 1)
+        self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))
+        self._heap: FloatArray = np.empty(k + 1)
+        self._told: Records = np.empty(_RESULTS + 2 * k + 4, feeding.TOLD)
+
+
+def _longer(array: Any, size: int) -> Any:
+    grown = np.zeros(size, array.dtype)
+    grown[: len(array)] = array
+    return grown

@@ -1,0 +1,416 @@
+"""Many standing queries over one stream: register, feed, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from topwater.errors import QueryError
+from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
+from topwater.protocols import Registry
+from topwater.standing.engines import Compiled, Engine
+from topwater.standing.queries import Costing, StandingQuery, costing
+from topwater.standing.skybands import Composition, Rule, Skybands
+from topwater.standing.store import Store
+from topwater.topk.criterion import limit
+
+_FARTHEST = 1e150
+_ROWS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The result stream: every object once per query, when it first got among its k best.
+
+    Attributes
+    ----------
+    query, key, score
+        Whose, what, and how good.
+    position, time
+        The object's place in the stream, from 1, and its time (the place, if none was given).
+    at
+        The place of the object whose arrival brought it there: its own, or a later one.
+    """
+
+    query: KeyArray
+    key: KeyArray
+    score: FloatArray
+    position: IntArray
+    time: IntArray
+    at: IntArray
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How standing queries are run. See ``Standing`` for what each means."""
+
+    columns: tuple[str, ...]
+    algorithm: str = "rapf"
+    buffer: int | None = None
+    sigma: float = 1e-3
+    gamma: float = 0.2
+    additional: int = 10
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise QueryError(
+                f"{list(self.columns)} are no columns",
+                field="columns",
+                fix="name each attribute of the objects once",
+            )
+        taken = {"time", "key"} & set(self.columns)
+        if taken:
+            raise QueryError(
+                f"{sorted(taken)[0]!r} has a meaning of its own",
+                field="columns",
+                fix="name only the attributes; rename that one",
+            )
+        algorithms[self.algorithm]
+        limit(1, 2, self.sigma)
+        _at_least(self.gamma, 0, "gamma", "0.2 lets the candidates grow by a fifth")
+        _at_least(self.additional, 0, "additional", "10 is a good number")
+        if self.buffer is not None:
+            _at_least(self.buffer, 1, "buffer", "leave it out for the largest exact one")
+
+
+EngineMaker = Callable[[Settings, bool], Engine]
+algorithms: Registry[EngineMaker] = Registry("algorithm")
+
+
+class Standing:
+    """Continuous top-k queries, ad hoc: each sees the objects that come after it.
+
+    Parameters
+    ----------
+    columns
+        The attributes of the objects, all numbers.
+    algorithm
+        How candidates are kept: see ``topwater.standing``.
+    buffer
+        Of how many objects (or, for windows of time, milliseconds) a filter decides first. It may
+        not exceed half of a query's window. Left out, it is half of each query's window.
+    sigma, additional
+        ``pa``: the probability of error, and how many more candidates it keeps than it must.
+    gamma
+        By which share of its candidates a relaxed skyband may grow before it is pruned.
+
+    Notes
+    -----
+    A window slides with every object. A batch of objects is computed against all queries by
+    compiled loops; answers do not depend on how batches are cut. Of objects with equal scores the
+    later one ranks higher. Distances are compared by their squares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from topwater.scoring import Euclidean
+    >>> standing = Standing(["x", "y"])
+    >>> standing.register(StandingQuery("home", 1, 100, Euclidean({"x": 0.0, "y": 0.0})))
+    >>> found = standing.add({"x": np.array([3.0, 1.0, 2.0]), "y": np.array([4.0, 1.0, 2.0])})
+    >>> found.key.tolist(), found.score.round(2).tolist()
+    ([1, 2], [5.0, 1.41])
+    >>> standing.top("home").key.tolist()
+    [2]
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        *,
+        algorithm: str = "rapf",
+        buffer: int | None = None,
+        sigma: float = 1e-3,
+        gamma: float = 0.2,
+        additional: int = 10,
+    ) -> None:
+        self.settings = Settings(tuple(columns), algorithm, buffer, sigma, gamma, additional)
+        self.counts = Counts()
+        self._store = Store(len(self.settings.columns))
+        make = algorithms[algorithm]
+        self._engines = (make(self.settings, False), make(self.settings, True))
+        self._slots: dict[Key, int] = {}
+        self._queries: dict[int, StandingQuery] = {}
+        self._costings: dict[int, Costing] = {}
+        self._given: dict[int, int] = {}
+        self._newest = -(2**62)
+
+    def register(self, query: StandingQuery) -> None:
+        """Add a query. It sees the objects that come from now on."""
+        if query.name in self._slots:
+            raise QueryError(
+                f"{query.name!r} is registered already",
+                field="name",
+                fix="choose another name, or change the query",
+            )
+        self._admit(query)
+
+    def change(self, query: StandingQuery) -> None:
+        """Replace the query of the same name; the new one begins with an empty window."""
+        self._slot(query.name)
+        costing(query.score, self.settings.columns)
+        self.cancel(query.name)
+        self._admit(query)
+
+    def cancel(self, name: Key) -> None:
+        """Forget a query."""
+        slot = self._slot(name)
+        self._engine(slot).dismiss(slot)
+        del self._slots[name], self._queries[slot], self._costings[slot]
+        self._given.pop(slot, None)
+
+    def add(self, objects: Mapping[str, npt.ArrayLike]) -> Results:
+        """Bring a batch of objects; what became one of some query's k best.
+
+        Parameters
+        ----------
+        objects
+            The columns; and perhaps ``time``, in whole milliseconds, and ``key``. What is not a
+            finite number, has no key or no time, or is older than what came before, is counted
+            and left out.
+        """
+        columns, times, keys = self._read(objects)
+        self._store.append(self._scored(columns), times, keys)
+        found = [
+            engine.feed(
+                self._store.columns,
+                self._store.times if timed else self._store.positions,
+                self._store.origin,
+                self._store.size,
+            )
+            for timed, engine in enumerate(self._engines)
+        ]
+        results = self._results(np.concatenate(found))
+        self._forget()
+        return results
+
+    def top(self, name: Key) -> Items:
+        """A query's k best, best first, as of the last object."""
+        slot = self._slot(name)
+        entries = self._engine(slot).top(slot)
+        times, keys = self._store.describe(entries["seq"])
+        return Items(self._costings[slot].scores(entries["cost"].copy()), times, keys)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __iter__(self) -> Iterator[StandingQuery]:
+        return iter(self._queries.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._slots
+
+    @property
+    def references(self) -> int:
+        """How many objects the queries refer to; each counts as often as it is referred to."""
+        return sum(len(engine.held()) for engine in self._engines)
+
+    @property
+    def objects(self) -> int:
+        """How many different objects the queries need: those referred to, and the recent ones."""
+        held = np.concatenate([engine.held() for engine in self._engines])
+        recent = self._store.origin + self._recent()
+        newest = self._store.origin + self._store.size
+        return len(np.unique(held[held < recent])) + max(0, newest - recent)
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that :meth:`build` needs: arrays, and values that JSON can hold."""
+        return {
+            "settings": {name: getattr(self.settings, name) for name in Settings.__slots__},
+            "queries": [(slot, query.to_dict()) for slot, query in self._queries.items()],
+            "given": dict(self._given),
+            "newest": self._newest,
+            "counts": self.counts,
+            "store": self._store.snapshot(),
+            "engines": [engine.snapshot() for engine in self._engines],
+        }
+
+    @classmethod
+    def build(cls, state: Mapping[str, Any]) -> Self:
+        """Go on from a snapshot: the answers are the same as if nothing had happened."""
+        settings = dict(state["settings"])
+        made = cls(settings.pop("columns"), **settings)
+        made._store.restore(state["store"])
+        for engine, its in zip(made._engines, state["engines"], strict=True):
+            engine.restore(its)
+        for slot, given in state["queries"]:
+            query = StandingQuery.from_dict(given)
+            made._slots[query.name] = slot
+            made._queries[slot] = query
+            made._costings[slot] = costing(query.score, made.settings.columns)
+        made._given = {int(slot): column for slot, column in state["given"].items()}
+        made._newest, made.counts = state["newest"], state["counts"]
+        return made
+
+    def _admit(self, query: StandingQuery) -> None:
+        made = costing(query.score, self.settings.columns)
+        slot = next(at for at in range(len(self._slots) + 1) if at not in self._queries)
+        column = 0
+        if made.given:
+            taken = set(self._given.values())
+            first = len(self.settings.columns)
+            column = next(at for at in range(first, first + len(taken) + 1) if at not in taken)
+            self._given[slot] = column
+        born = self._store.origin + self._store.size
+        self._engines[query.timed].admit(
+            slot,
+            Compiled(made.kind, column, made.point, made.weight, query.k, query.width, born),
+        )
+        self._slots[query.name] = slot
+        self._queries[slot], self._costings[slot] = query, made
+
+    def _slot(self, name: Key) -> int:
+        if name not in self._slots:
+            raise QueryError(
+                f"no query is named {name!r}",
+                field="name",
+                fix="register it first; it may have been cancelled before",
+            )
+        return self._slots[name]
+
+    def _engine(self, slot: int) -> Engine:
+        return self._engines[self._queries[slot].timed]
+
+    def _read(
+        self, objects: Mapping[str, npt.ArrayLike]
+    ) -> tuple[FloatArray, IntArray | None, KeyArray | None]:
+        missing = [name for name in self.settings.columns if name not in objects]
+        if missing:
+            raise QueryError(
+                f"the objects have no {missing[0]!r}",
+                field="objects",
+                fix=f"give each of: {', '.join(self.settings.columns)}",
+            )
+        if "time" not in objects and any(query.timed for query in self):
+            raise QueryError(
+                "there are queries with windows of time, and objects without",
+                field="time",
+                fix="give the objects a column 'time' in whole milliseconds",
+            )
+        columns = np.vstack([_numbers(objects[name]) for name in self.settings.columns])
+        good = np.all(np.abs(columns) < _FARTHEST, axis=0)
+        bad_score = int(np.sum(~good))
+        keys = None if "key" not in objects else np.asarray(objects["key"])
+        times = None if "time" not in objects else np.asarray(objects["time"], np.int64)
+        for name, column in (("key", keys), ("time", times)):
+            if column is not None and column.shape != columns.shape[1:]:
+                raise QueryError(
+                    f"has {len(column)} values for {columns.shape[1]} objects",
+                    field=name,
+                    fix="give one for each object",
+                )
+        no_key = np.zeros(len(good), np.bool_)
+        if keys is not None and keys.dtype == object:
+            no_key = np.array([key is None or key != key for key in keys], np.bool_)
+        late = np.zeros(len(good), np.bool_)
+        if times is not None:
+            usable = np.where(good & ~no_key, times, self._newest)
+            before = np.maximum.accumulate(np.append(self._newest, usable)[:-1])
+            late = times < before
+        use = good & ~no_key & ~late
+        self.counts += Counts(
+            events=len(good),
+            bad_score=bad_score,
+            bad_key=int(np.sum(good & no_key)),
+            late=int(np.sum(good & ~no_key & late)),
+        )
+        times = None if times is None else times[use]
+        if times is not None and len(times):
+            self._newest = int(times[-1])
+        return columns[:, use], times, None if keys is None else keys[use]
+
+    def _scored(self, columns: FloatArray) -> FloatArray:
+        """The columns, and below them the costs of the scores that are computed beforehand."""
+        if not self._given:
+            return columns
+        wide = np.zeros((max(self._given.values()) + 1, columns.shape[1]))
+        wide[: len(columns)] = columns
+        named = dict(zip(self.settings.columns, columns, strict=True))
+        for slot, at in self._given.items():
+            costs = -self._queries[slot].score.rank_scores(named)
+            # Not a number is never below a bound: such an object gets into no answer.
+            bad = ~np.isfinite(costs)
+            wide[at] = np.where(bad, np.nan, costs)
+            self.counts += Counts(bad_score=int(bad.sum()))
+        return wide
+
+    def _results(self, told: npt.NDArray[np.void]) -> Results:
+        told = told[np.lexsort((told["seq"], told["query"], told["step"]))]
+        times, keys = self._store.describe(told["seq"])
+        scores = np.empty(len(told))
+        names = np.empty(len(told), object)
+        order = np.argsort(told["query"], kind="stable")
+        slots, sizes = np.unique(told["query"], return_counts=True)
+        for slot, last, size in zip(slots, np.cumsum(sizes), sizes, strict=True):
+            rows = order[last - size : last]
+            scores[rows] = self._costings[slot].scores(told["cost"][rows])
+            names[rows] = self._queries[slot].name
+        return Results(names, keys, scores, told["seq"].copy(), times, told["step"].copy())
+
+    def _recent(self) -> int:
+        """The first row that an engine may read again."""
+        counted, timed = (engine.reach for engine in self._engines)
+        size, store = self._store.size, self._store
+        row = size - min(size, counted)
+        if timed and size:
+            newest = store.times[size - 1]
+            row = min(row, int(np.searchsorted(store.times[:size], newest - timed)))
+        return row
+
+    def _forget(self) -> None:
+        row = self._recent()
+        if row > max(_ROWS, self._store.size - row):
+            held = np.concatenate([engine.held() for engine in self._engines])
+            self._store.drop(row, held)
+
+
+def _composed(band: Rule, filter_: Rule | None) -> EngineMaker:
+    def make(settings: Settings, timed: bool) -> Engine:
+        made = Composition(
+            band, filter_, settings.buffer, settings.sigma, settings.additional, settings.gamma
+        )
+        return Skybands(made, timed=timed)
+
+    return make
+
+
+def _numbers(column: npt.ArrayLike) -> FloatArray:
+    try:
+        return np.asarray(column, np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        return np.array([_number(value) for value in np.asarray(column, object)])
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _at_least(value: Any, least: float, field: str, fix: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+        raise QueryError(f"must be at least {least}, not {value!r}", field=field, fix=fix)
+
+
+_BANDS: dict[str, tuple[Rule, str]] = {
+    "s": ("strict", "a strict skyband"),
+    "r": ("relaxed", "a relaxed skyband"),
+}
+_FILTERS: dict[str, tuple[Rule | None, str]] = {
+    "": (None, ""),
+    "sf": ("strict", " behind a strict filter"),
+    "rf": ("relaxed", " behind a relaxed filter"),
+    "pf": ("probabilistic", " behind a probabilistic filter"),
+}
+for _band, (_rule, _what) in _BANDS.items():
+    for _filter, (_before, _by) in _FILTERS.items():
+        algorithms.add(f"{_band}a{_filter}", _composed(_rule, _before), f"{_what}{_by}; exact")
+algorithms.add("pa", _composed("probabilistic", None), "a probabilistic skyband; may err")
