@@ -14,6 +14,7 @@ from topwater.evaluate.tracks import CLAIRVOYANT, Contender, Record, build, run
 from topwater.evaluate.workloads import Workload, follower_growth
 from topwater.remote.replay import Replay
 from topwater.remote.steps import Steps
+from topwater.replica import Budget, Refresher
 
 EVALUATIONS = 40
 
@@ -77,11 +78,27 @@ def test_a_run_repeats_itself(workload: Workload, policy: str) -> None:
 
 
 @pytest.mark.parametrize("policy", ["lru", "wsj-tsm", "worth"])
-def test_with_an_unlimited_budget_answers_are_right(workload: Workload, policy: str) -> None:
+def test_with_fetches_enough_answers_are_right(workload: Workload, policy: str) -> None:
     for record in run(workload, Contender(policy, budget=400)):
         assert record.ndcg == record.precision == 1.0
         if policy != "worth":
             assert record.accuracy == 1.0
+
+
+@pytest.mark.parametrize(
+    "policy", ["rnd", "gnr-lru", "at-wbm", "at-tsm", "at-bsm", "at-asm", "bst", "wbm*", "worth"]
+)
+def test_with_an_unlimited_budget_answers_are_the_oracles(workload: Workload, policy: str) -> None:
+    oracle, source = Oracle.of(workload), Replay(workload.remote)
+    settings = replace(build(workload, Contender(policy), source).settings, budget=Budget())
+    refresher = Refresher(settings, workload.score, workload.windows, 5, source, source.truth)
+    for view in workload.views:
+        source.now = view.closes
+        ranking = refresher.refresh(view)
+        assert ranking.exact
+        right = np.argsort(oracle.places[view.index])[:5]
+        assert ranking.rows.tolist() == right.tolist()
+        assert ranking.scores.tolist() == oracle.scores[view.index][right].tolist()
 
 
 @pytest.mark.parametrize("policy", ["wst", "rnd", "gnr-lru", "at-wbm", "at-tsm", "at-bsm", "worth"])

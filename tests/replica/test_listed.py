@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,7 +161,7 @@ def steps() -> st.SearchStrategy[list[Any]]:
     score=st.sampled_from(list(SCORES)),
     order=st.sampled_from(["largest", "smallest"]),
     policy=st.sampled_from(POLICIES),
-    budget=st.sampled_from([1, 3, PLENTY, PLENTY]),
+    budget=st.sampled_from([1, 3, PLENTY, None]),
     spare=st.sampled_from([0, 1, 3, 20]),
     k=st.sampled_from([1, 2, 3]),
     late=st.sampled_from(["drop", "use"]),
@@ -211,10 +212,18 @@ def answers_of(stage: Stage) -> list[Answer]:
     return found
 
 
-@pytest.mark.parametrize("policy", ["lru", "rnd", "gnr-lru", "wsj-tsm"])
+@pytest.mark.parametrize(
+    ("policy", "budget"),
+    [
+        *product(["lru", "rnd", "gnr-lru", "wsj-tsm"], [PLENTY, None]),
+        *product(["worth", "at-bsm", "wbm", "asm"], [None]),
+    ],
+)
 @pytest.mark.parametrize("name", ["panes+n", "topk+n"])
-def test_with_room_and_budget_for_all_every_answer_is_the_truth(name: str, policy: str) -> None:
-    stage = Stage(query_of(list=name, policy=policy, spare=50), script_of(1))
+def test_with_room_and_budget_for_all_every_answer_is_the_truth(
+    name: str, policy: str, budget: int | None
+) -> None:
+    stage = Stage(query_of(list=name, policy=policy, spare=50, budget=budget), script_of(1))
     stage.ingest(stream_of(1))
     for answer in answers_of(stage):
         assert answer.exact

@@ -82,7 +82,7 @@ SCORES: dict[str, Any] = {
     k=st.sampled_from([1, 2, 3, 50]),
     smallest=st.booleans(),
 )
-def test_with_an_unlimited_budget_answers_are_the_truth(
+def test_with_fetches_enough_what_is_called_exact_is_the_truth(
     script: Any, events: Any, window: Any, policy: str, score: str, k: int, smallest: bool
 ) -> None:
     """`worth` reads what can change the answer, candidates are keys that have a value, and the
@@ -407,7 +407,7 @@ def test_nothing_is_fetched_that_can_not_change_the_answer() -> None:
 
 @pytest.mark.parametrize("score", ["n + remote", "n * remote", "10 * n + remote"])
 @pytest.mark.parametrize("changes", [1, 12])
-def test_worth_with_an_unlimited_budget_shows_the_right_keys(score: str, changes: int) -> None:
+def test_worth_with_fetches_enough_shows_the_right_keys(score: str, changes: int) -> None:
     """It does not read what it believes can't change the answer; so a score may be an old one."""
     right_score: dict[str, Any] = {
         "n + remote": lambda n, r: n + r,

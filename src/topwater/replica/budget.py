@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -15,6 +16,7 @@ from topwater.sharding import Shard
 from topwater.windows import millis
 
 _WHOLE = Shard()
+_FIX = 'write budget=7, budget={"deadline": "2s"}, or budget=None for no limit'
 _KEPT = 0.95
 """What remains, one window later, of what was offered."""
 
@@ -25,7 +27,11 @@ _BINS = _DECADES * _PER_DECADE
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What refreshing may cost.
+    """What refreshing may cost: so many fetches, so much time, or, with neither, no limit.
+
+    Without a limit there is nothing to keep for later. Every key of a window is then read for its
+    answer, whichever policy refreshes and whatever it expects of the key; so the answer is exact,
+    if the source answers and no list forgot keys. It costs as many fetches as windows have keys.
 
     Parameters
     ----------
@@ -36,7 +42,7 @@ class Budget:
         of fetches follows from what fetches have cost so far.
     carry_over
         Keep what a window did not need for later ones, up to three windows' worth. For quotas;
-        a deadline has nothing to carry over.
+        a deadline has nothing to carry over, and neither has a budget without a limit.
     accuracy
         The precision@k that answers should have; one that is estimated to miss it is marked.
 
@@ -44,6 +50,8 @@ class Budget:
     --------
     >>> Budget.of(7)
     Budget(fetches=7, deadline=None, carry_over=False, accuracy=None)
+    >>> Budget.of(None) == Budget(), Budget().unlimited
+    (True, True)
     """
 
     fetches: int | None = None
@@ -52,11 +60,9 @@ class Budget:
     accuracy: float | None = None
 
     def __post_init__(self) -> None:
-        if (self.fetches is None) == (self.deadline is None):
+        if self.fetches is not None and self.deadline is not None:
             raise QueryError(
-                "needs either a number of fetches or a deadline",
-                field="budget",
-                fix='write budget=7, or budget={"deadline": "2s"}',
+                "is either a number of fetches or a deadline", field="budget", fix=_FIX
             )
         if self.fetches is not None and (type(self.fetches) is not int or self.fetches < 0):
             raise QueryError(
@@ -78,7 +84,9 @@ class Budget:
             )
         if self.carry_over and self.fetches is None:
             raise QueryError(
-                "time that was not used is gone",
+                "without a limit nothing is left over"
+                if self.unlimited
+                else "time that was not used is gone",
                 field="budget.carry_over",
                 fix="use it with a number of fetches",
             )
@@ -89,9 +97,18 @@ class Budget:
                 fix="0.9 asks for nine of ten right",
             )
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether there is neither a number of fetches nor a deadline."""
+        return self.fetches is None and self.deadline is None
+
     @staticmethod
-    def of(spec: int | Mapping[str, Any] | Budget) -> Budget:
-        """A budget from a number of fetches, or from named settings."""
+    def of(spec: int | Mapping[str, Any] | Budget | None) -> Budget:
+        """A budget from a number of fetches, None for no limit, or from named settings.
+
+        Named settings have to name a limit, even if it is None: one that was forgotten is an
+        error, and not a source that is asked for everything.
+        """
         if isinstance(spec, Budget):
             return spec
         if not isinstance(spec, Mapping):
@@ -100,6 +117,10 @@ class Budget:
         if unknown := sorted(set(spec) - set(known)):
             raise QueryError(
                 "no such setting", field=f"budget.{unknown[0]}", fix=f"use: {', '.join(known)}"
+            )
+        if not {"fetches", "deadline"} & set(spec):
+            raise QueryError(
+                "names neither a number of fetches nor a deadline", field="budget", fix=_FIX
             )
         settings = dict(spec)
         if settings.get("deadline") is not None:
@@ -141,7 +162,9 @@ class Purse:
         return float(self.shard.share(self.budget.fetches or 0, window))
 
     def allowance(self, seconds_used: float = 0.0) -> int:
-        """How many keys may be fetched now."""
+        """How many keys may be fetched now; without a limit, more than any window has."""
+        if self.budget.unlimited:
+            return sys.maxsize
         if self.budget.deadline is not None:
             left = self.budget.deadline / 1_000 - seconds_used
             # One at least: a source that was slow once is found fast again only by asking.

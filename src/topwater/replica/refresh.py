@@ -264,7 +264,7 @@ class Refresher:
         position = np.full(len(slots), len(order))
         position[order] = np.arange(len(order))
         rows = np.arange(len(slots))
-        if self._proposer == "candidates":
+        if self._proposer == "candidates" and not self.settings.budget.unlimited:
             wanted = self._candidates(view, order)
             rows = np.flatnonzero(wanted | ~self.replica.known(slots))
         inside = slots[rows]
@@ -318,7 +318,8 @@ class Refresher:
         """The first distinct rows that may be spent on; keys never asked for come first.
 
         A key whose first fetch failed is left to the policy: keys that always fail would keep
-        all others from being fetched.
+        all others from being fetched. Without a limit the rest of the window follows, as what a
+        policy leaves out would be kept for nothing.
         """
         if not self._entry.refreshes:
             return np.empty(0, np.int64)
@@ -329,6 +330,9 @@ class Refresher:
         if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
             ranked = self._worthwhile(self._policy, proposal, ranked)
         elected = np.concatenate([unknown, ranked])
+        if self.settings.budget.unlimited:
+            rest = np.flatnonzero(proposal.inside)
+            return np.concatenate([elected, rest[~np.isin(rest, elected)]])
         return elected if self._entry.unbounded else elected[:allowance]
 
     def _worthwhile(self, policy: Worth, proposal: Proposal, ranked: IntArray) -> IntArray:

@@ -26,7 +26,8 @@ class RefreshSettings:
     policy
         Which keys to refresh, by registry name.
     budget
-        What it may cost.
+        What it may cost: a number of fetches per window, named settings, or None for no limit,
+        with which every key of a window is read for its answer (see :class:`Budget`).
     spare
         How many keys beyond the k best count as candidates: the N of AcquaTop.
     refresh_from
