@@ -42,7 +42,7 @@ approximate:
   - ?followerCount: a window may have more keys than are read for it; the others keep the value
     read last, and a row says how old that is
   - however many fetches there are, worth reads no ?followerCount again of which it expects no
-    other answer; wsj-lru reads every key of the window, if there are enough
+    other answer; WITH BUDGET UNLIMITED reads every key of the window
   - a key whose ?followerCount was never read counts with an average one
   - how right an answer may be is estimated, and stands in it
 
@@ -97,6 +97,14 @@ def test_spare_is_a_bound_on_the_memory() -> None:
     assert "panes+n  at most k + spare of each open window: (5 + 10) × 2 = 30 keys" in told
     assert "a key that is not among the k + 10 best" in told
     assert "whatever its value is now" in told
+
+
+def test_an_unlimited_budget_reads_every_key() -> None:
+    told = explain(LISTING.read_text() + "WITH BUDGET UNLIMITED")
+    assert "policy worth: no limit on fetches" in told
+    assert "every key that is remembered of a window is read for its answer" in told
+    assert "however many fetches" not in told
+    assert "wst never reads" in explain(LISTING.read_text() + "WITH BUDGET UNLIMITED POLICY wst")
 
 
 def test_spare_says_where_it_is_none() -> None:

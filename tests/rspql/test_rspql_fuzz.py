@@ -32,7 +32,8 @@ WORDS = [
     *("VALUES", "MINUS", "EXISTS", "NOT", "IN", "COUNT", "SUM", "DISTINCT", "*", "DESC", "true"),
     *("(", ")", "{", "}", "[", "]", "||", "&&", "1", "-1", "0", "1e400", "99999999999999999999"),
     *('"x"', '"1"^^xsd:integer', '"x"@en', "?user", "?score", "?nobody", "$v", "_:b", "[]", "()"),
-    *("<urn:topwater:norm>", "xsd:double", "COALESCE", "IF", "BOUND", "ABS", "RAND()", "UNDEF"),
+    *("<urn:topwater:norm>", "xsd:double", "COALESCE", "IF", "BOUND", "ABS", "UNDEF", "UNLIMITED"),
+    "RAND()",
     *("PT9M", "P1M", "PT", "10s", "ELEMENTS", "TRIPLES", "RSTREAM", "ISTREAM", "SILENT", "BASE"),
 ]
 SECOND = 1.0

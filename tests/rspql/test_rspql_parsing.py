@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from topwater.errors import QueryError
+from topwater.replica import Budget
 from topwater.rspql import Plan, parse
 from topwater.rspql.plan import Compare, StreamWindow
 
@@ -223,6 +224,9 @@ def test_without_a_service_any_score_will_do() -> None:
         ("WITH BUDGET 7s", "BUDGET counts fetches"),
         ("WITH BUDGET 0 FETCHES", "may fetch nothing"),
         ("WITH BUDGET 1 FETCHES BUDGET 2 FETCHES", "said twice"),
+        ("WITH BUDGET 1 FETCHES BUDGET UNLIMITED", "said twice"),
+        ("WITH BUDGET UNLIMITED DEADLINE PT2S", "either a number of fetches or a deadline"),
+        ("WITH BUDGET UNLIMITED FETCHES", "no setting of WITH"),
         ("WITH DEADLINE 0s", "leaves no time"),
         ("WITH POLICY bst", "knows the truth"),
         ("WITH POLICY at-nothing", "is unknown"),
@@ -249,6 +253,14 @@ def test_with_refused(clause: str, told: str) -> None:
 def test_settings_stand_in_any_order(clause: str) -> None:
     said = parse(JOINED + clause).refresh
     assert (said.fetches, said.policy, said.spare, said.accuracy) == (7, "worth", 10, 0.9)
+
+
+def test_a_budget_may_be_unlimited() -> None:
+    plan = parse(JOINED + "WITH budget unlimited ACCURACY 0.9")
+    settings = plan.query().refresh
+    assert settings is not None
+    assert settings.budget == Budget(accuracy=0.9)
+    assert settings.budget.unlimited
 
 
 def test_a_service_has_to_be_registered_if_services_are_told() -> None:

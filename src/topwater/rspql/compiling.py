@@ -75,5 +75,7 @@ def refreshing(plan: Plan) -> RefreshSettings:
 def _budget(said: Refresh) -> Budget:
     if said.deadline is not None:
         return Budget(deadline=said.deadline, accuracy=said.accuracy)
+    if said.fetches == "unlimited":
+        return Budget(accuracy=said.accuracy)
     fetches = FETCHES if said.fetches is None else said.fetches
     return Budget(fetches=fetches, accuracy=said.accuracy)

@@ -9,7 +9,7 @@ from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import Millis
 from topwater.query import TopKQuery
-from topwater.replica import RefreshSettings
+from topwater.replica import Budget, RefreshSettings
 from topwater.rspql.parsing import parse
 from topwater.rspql.plan import (
     Alike,
@@ -182,14 +182,15 @@ def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
     yield service.pattern
     if service.default is not None:
         yield f"{service.default:g} for those that it does not know"
-    budget = refresh.budget
-    if budget.deadline is None:
-        spent = f"{budget.fetches} fetches a window"
-    else:
-        spent = f"as many fetches as end {span(budget.deadline)} after a window's close"
-    yield f"policy {refresh.policy}: {spent}"
-    if budget.accuracy is not None:
-        yield f"answers estimated to be less than {budget.accuracy:g} right are marked"
+    yield f"policy {refresh.policy}: {_spent(refresh.budget)}"
+    if refresh.budget.accuracy is not None:
+        yield f"answers estimated to be less than {refresh.budget.accuracy:g} right are marked"
+
+
+def _spent(budget: Budget) -> str:
+    if budget.deadline is not None:
+        return f"as many fetches as end {span(budget.deadline)} after a window's close"
+    return "no limit on fetches" if budget.unlimited else f"{budget.fetches} fetches a window"
 
 
 def _list(plan: Plan, query: TopKQuery) -> Iterator[str]:

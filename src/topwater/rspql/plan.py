@@ -211,7 +211,7 @@ class Shown:
 class Refresh:
     """Our own clause, ``WITH BUDGET … POLICY … SPARE … ACCURACY …``; None for what is not said."""
 
-    fetches: int | None = None
+    fetches: int | Literal["unlimited"] | None = None
     deadline: Millis | None = None
     policy: str | None = None
     spare: int | None = None

@@ -42,6 +42,12 @@ def approximate(plan: Plan) -> Iterator[str]:
     entry, _ = resolve(refresh.policy)
     if not entry.refreshes:
         yield f"{value}: {refresh.policy} never reads a value again"
+    elif refresh.budget.unlimited:
+        yield (
+            f"{value}: every key that is remembered of a window is read for its answer; one for "
+            "which the service has no answer keeps the value read last, and a row says how old "
+            "that is"
+        )
     elif entry.unbounded:
         yield f"{value}: {refresh.policy} reads all candidates, but no other key of the window"
     else:
@@ -49,10 +55,10 @@ def approximate(plan: Plan) -> Iterator[str]:
             f"{value}: a window may have more keys than are read for it; the others keep the value "
             "read last, and a row says how old that is"
         )
-    if refresh.policy.endswith("worth"):
+    if refresh.policy.endswith("worth") and not refresh.budget.unlimited:
         yield (
             f"however many fetches there are, {refresh.policy} reads no {value} again of which it "
-            "expects no other answer; wsj-lru reads every key of the window, if there are enough"
+            "expects no other answer; WITH BUDGET UNLIMITED reads every key of the window"
         )
     yield f"a key whose {value} was never read counts with an average one"
     if is_bounded(plan):

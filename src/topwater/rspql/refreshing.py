@@ -1,10 +1,13 @@
-"""Our own clause: ``WITH BUDGET 7 FETCHES POLICY worth SPARE 10 ACCURACY 0.9``."""
+"""Our own clause: ``WITH BUDGET 7 FETCHES POLICY worth SPARE 10 ACCURACY 0.9``.
+
+For a budget without a limit it is ``WITH BUDGET UNLIMITED``.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from topwater.errors import QueryError
 from topwater.replica.policies import rankers, resolve
@@ -35,7 +38,9 @@ def refresh_clause(cursor: Cursor) -> Refresh:
     return Refresh(**said)
 
 
-def _fetches(cursor: Cursor) -> int:
+def _fetches(cursor: Cursor) -> int | Literal["unlimited"]:
+    if cursor.skip("UNLIMITED"):
+        return "unlimited"
     if cursor.token.kind == "duration":
         cursor.fail("BUDGET counts fetches", "for a span of time write DEADLINE PT2S")
     number = cursor.whole("BUDGET", _EXAMPLE)
