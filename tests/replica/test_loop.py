@@ -53,10 +53,16 @@ def random_script(
     }
 
 
-def drive(query: Any, source: Scripted, events: list[tuple[Any, int]], **more: Any) -> list[Answer]:
+def drive(
+    query: Any,
+    source: Scripted,
+    events: list[tuple[Any, int]],
+    until: int = 22 * MINUTE,
+    **more: Any,
+) -> list[Answer]:
     loop = Loop(query, source, **more)
     loop.ingest(events)
-    return loop.answers(until=22 * MINUTE)
+    return loop.answers(until)
 
 
 SCORES: dict[str, Any] = {
@@ -115,6 +121,36 @@ def test_with_fetches_enough_what_is_called_exact_is_the_truth(
         if answer.exact:
             assert shown(answer) == [(key, sign * each) for key, each in right]
             assert all(row.age == 0 and row.right == 1.0 for row in answer.rows)
+
+
+@SLOW
+@given(
+    script=st.dictionaries(st.integers(0, 8), st.integers(-3, 5).map(float), max_size=9),
+    events=st.lists(st.tuples(st.integers(0, 8), st.integers(1, 60)), min_size=1, max_size=50),
+    window=st.sampled_from([sliding(10, 4), sliding(9, 3), tumbling(7)]),
+    policy=st.sampled_from(
+        [prefix + name for prefix in ("", "at-", "gnr-") for name in EVERY if name != "wst"]
+    ),
+    score=st.sampled_from(list(SCORES)),
+    k=st.sampled_from([1, 2, 3, 50]),
+    spare=st.sampled_from([0, 10]),
+)
+def test_with_a_remote_side_that_never_changes_answers_are_the_truth(
+    script: Any, events: Any, window: Any, policy: str, score: str, k: int, spare: int
+) -> None:
+    """As soon as each key could be read once: fetches for the new keys of a window are enough."""
+    source, events = Scripted(script), sorted(events, key=lambda event: event[1])
+    windows = [
+        set(keys_in(answer, events))
+        for answer in drive(query_of(window=window), Scripted({}), events, until=80)
+    ]
+    new = [len(keys.difference(*windows[:n])) for n, keys in enumerate(windows)]
+    query = query_of(
+        window=window, k=k, score=score, policy=policy, budget=max(1, *new), spare=spare
+    )
+    for answer in drive(query, source, events, until=80):
+        right = one_rule(query, events, answer, SCORES[score], source.value)
+        assert shown(answer) == right
 
 
 @pytest.mark.parametrize("policy", EVERY)
