@@ -1,0 +1,215 @@
+"""Compiled: which cells a query watches, and the search for its k best from the query outwards."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from topwater.model import FloatArray, IntArray
+from topwater.standing import bags
+from topwater.standing.bags import Record, Records
+from topwater.standing.costs import compiled, scan
+from topwater.standing.rival_grid import (
+    Grid,
+    Listing,
+    cost_of,
+    inlined,
+    least,
+    list_cells,
+    prepare,
+    watch,
+)
+
+WATCHER: Final = np.dtype(
+    [
+        ("active", "i8"),
+        ("kind", "i8"),  # how costs are made
+        ("column", "i8"),  # the first of its columns
+        ("dimensions", "i8"),  # and how many there are
+        ("width", "i8"),  # of the window, in stamps
+        ("born", "i8"),  # the position of its first object
+        ("done", "i8"),  # the position of the next one it may see
+        ("bound", "f8"),  # all that costs less is known
+        ("since", "i8"),  # and what costs as much and is not older than this
+        ("watched", "f8"),  # the bound for which it watches cells
+        ("cells", "i8"),  # and how many those are
+        ("idle", "i8"),  # how many objects it looked at in vain
+        ("patience", "i8"),  # and how many it will before it watches fewer cells
+        ("searches", "i8"),  # how often the grid was searched
+    ]
+)
+
+_SHORT: Final = 16
+_FIRST: Final = 64
+"""Below so many objects a loop is faster than a scan; so many are looked at without a bound."""
+
+
+class Watchers(NamedTuple):
+    """The queries: records, bags, what they ask for, the gaps, and when a top loses a member."""
+
+    queries: Records
+    bags: Records
+    pool: Records
+    points: FloatArray
+    weights: FloatArray
+    gaps: FloatArray
+    adds: IntArray
+    due: IntArray
+    soonest: IntArray
+
+
+class Space(NamedTuple):
+    """Work space; where results go; and the queries that have a step, with the object's cost."""
+
+    rows: IntArray
+    costs: FloatArray
+    scratch: FloatArray
+    heap: FloatArray
+    told: Records
+    due: IntArray
+    prices: FloatArray
+
+
+@compiled
+def watch_anew(
+    q: int, query: Record, grid: Grid, gaps: FloatArray, adds: IntArray, listing: Listing
+) -> None:
+    """Watch just the cells that the bound asks for.
+
+    It waits longer before it tries to watch fewer cells again if that was of no use.
+    """
+    before, now = query["watched"], query["bound"]
+    low, high = min(before, now), max(before, now)
+    if query["cells"] == 0:
+        low = np.nan
+    n, _ = list_cells(grid.parts, query["kind"], gaps, adds, low, high, listing)
+    watch(grid.watched, listing.cells[:n], q, now > before)
+    query["cells"] += n if now > before else -n
+    query["watched"] = now
+    query["idle"] = 0
+    query["patience"] = 2 * query["patience"] if n == 0 else 16 + query["cells"] // 2
+
+
+@compiled
+def begin(slots: IntArray, watchers: Watchers, grid: Grid, listing: Listing) -> None:
+    """Let queries watch their cells of a new grid, and note when their tops lose a member."""
+    for q in slots:
+        query = watchers.queries[q]
+        d, gaps, adds = query["dimensions"], watchers.gaps[q], watchers.adds[q]
+        point, weight = watchers.points[q, :d], watchers.weights[q, :d]
+        prepare(grid, query["kind"], query["column"], point, weight, gaps, adds)
+        query["watched"], query["cells"], query["patience"] = -np.inf, 0, 0
+        watch_anew(q, query, grid, gaps, adds, listing)
+        watchers.due[q] = watchers.bags[q]["oldest"] + query["width"]
+        watchers.soonest[q >> 6] = min(watchers.soonest[q >> 6], watchers.due[q])
+
+
+@inlined
+def _look_into(
+    query: Record,
+    bag: Record,
+    pool: Records,
+    point: FloatArray,
+    weight: FloatArray,
+    grid: Grid,
+    cell: Record,
+    oldest: int,
+    origin: int,
+    stamps: IntArray,
+    beyond_cost: float,
+    beyond_seq: int,
+    space: Space,
+) -> None:
+    """Bring the objects of a cell into the top, if they rank there and after the one given."""
+    first, last = cell["base"] + cell["head"], cell["base"] + cell["tail"]
+    if first < last and grid.seqs[first] < oldest:
+        high = last
+        while first < high:
+            middle = (first + high) // 2
+            if grid.seqs[middle] < oldest:
+                first = middle + 1
+            else:
+                high = middle
+    while first < last:
+        bound = bags.kth_cost(bag, pool)
+        stop = min(last, first + (_FIRST if bound == np.inf else len(space.rows) - 1))
+        n: int = 0
+        if stop - first < _SHORT:
+            for at in range(first, stop):
+                cost = cost_of(query["kind"], grid.objects, query["column"], at, point, weight)
+                space.rows[n] = at
+                space.costs[n] = cost
+                n += int(cost <= bound)
+        else:
+            n = scan(
+                query["kind"],
+                grid.objects,
+                query["column"],
+                first,
+                stop,
+                point,
+                weight,
+                bound,
+                space.rows,
+                space.costs,
+                space.scratch,
+            )
+        for i in range(n):
+            cost, seq = space.costs[i], grid.seqs[space.rows[i]]
+            if bags.better(beyond_cost, beyond_seq, cost, seq):
+                bags.top_insert(bag, pool, cost, seq, stamps[seq - origin])
+        first = stop
+
+
+@inlined
+def search(
+    q: int,
+    query: Record,
+    bag: Record,
+    watchers: Watchers,
+    grid: Grid,
+    listing: Listing,
+    oldest: int,
+    origin: int,
+    stamps: IntArray,
+    space: Space,
+) -> None:
+    """Fill the top from the grid: first the cells within the bound, then always farther ones.
+
+    What is left in the top stays, for nothing ranks above it.
+    """
+    pool, dimensions = watchers.pool, query["dimensions"]
+    point, weight = watchers.points[q, :dimensions], watchers.weights[q, :dimensions]
+    gaps, adds = watchers.gaps[q], watchers.adds[q]
+    beyond_cost, beyond_seq = -np.inf, 0
+    if bag["size"] > 0:
+        worst = pool[bag["top"] + bag["size"] - 1]
+        beyond_cost, beyond_seq = worst["cost"], worst["seq"]
+    lowest = least(query["kind"], gaps, 0.0, 0)
+    above, bound = np.nan, query["bound"]
+    while True:
+        n, beyond = list_cells(grid.parts, query["kind"], gaps, adds, above, bound, listing)
+        for i in range(n):
+            if listing.bounds[i] <= bags.kth_cost(bag, pool):
+                _look_into(
+                    query,
+                    bag,
+                    pool,
+                    point,
+                    weight,
+                    grid,
+                    grid.cells[listing.cells[i]],
+                    oldest,
+                    origin,
+                    stamps,
+                    beyond_cost,
+                    beyond_seq,
+                    space,
+                )
+        kth = bags.kth_cost(bag, pool)
+        if kth <= bound or beyond == np.inf:
+            break
+        above = bound
+        bound = kth if kth < np.inf else beyond + max(0.0, beyond - lowest)
+    query["searches"] += 1
