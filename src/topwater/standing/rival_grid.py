@@ -48,7 +48,7 @@ class Grid(NamedTuple):
         The cells, the storage, the positions of the objects in it, and where its unused rest
         begins.
     watched
-        For each cell one bit per query.
+        For each cell one bit per query; and in the last line those that watch all cells.
     """
 
     parts: IntArray
@@ -246,14 +246,20 @@ def list_cells(
 
 
 @compiled
-def watch(watched: npt.NDArray[np.uint64], cells: IntArray, q: int, on: bool) -> None:
-    """Let a query watch cells, or watch them no longer."""
+def watch(watched: npt.NDArray[np.uint64], cell: int, q: int, on: bool) -> None:
+    """Let a query watch a cell, or watch it no longer."""
     word, bit = q >> 6, np.uint64(1) << np.uint64(q & 63)
+    if on:
+        watched[cell, word] |= bit
+    else:
+        watched[cell, word] &= ~bit
+
+
+@compiled
+def watch_all(watched: npt.NDArray[np.uint64], cells: IntArray, q: int, on: bool) -> None:
+    """Let a query watch cells, or watch them no longer."""
     for cell in cells:
-        if on:
-            watched[cell, word] |= bit
-        else:
-            watched[cell, word] &= ~bit
+        watch(watched, cell, q, on)
 
 
 @compiled

@@ -19,6 +19,7 @@ from topwater.standing.rival_grid import (
     list_cells,
     prepare,
     watch,
+    watch_all,
 )
 
 WATCHER: Final = np.dtype(
@@ -33,7 +34,7 @@ WATCHER: Final = np.dtype(
         ("bound", "f8"),  # all that costs less is known
         ("since", "i8"),  # and what costs as much and is not older than this
         ("watched", "f8"),  # the bound for which it watches cells
-        ("cells", "i8"),  # and how many those are
+        ("cells", "i8"),  # and how many those are; -1: all, which are not marked one by one
         ("idle", "i8"),  # how many objects it looked at in vain
         ("patience", "i8"),  # and how many it will before it watches fewer cells
         ("searches", "i8"),  # how often the grid was searched
@@ -79,16 +80,25 @@ def watch_anew(
 
     It waits longer before it tries to watch fewer cells again if that was of no use.
     """
-    before, now = query["watched"], query["bound"]
-    low, high = min(before, now), max(before, now)
-    if query["cells"] == 0:
-        low = np.nan
-    n, _ = list_cells(grid.parts, query["kind"], gaps, adds, low, high, listing)
-    watch(grid.watched, listing.cells[:n], q, now > before)
-    query["cells"] += n if now > before else -n
+    before, now, everywhere = query["watched"], query["bound"], len(grid.cells)
+    if query["cells"] < 0:
+        watch(grid.watched, everywhere, q, False)
+        before, query["cells"] = -np.inf, 0
+    if now == np.inf:
+        n, _ = list_cells(grid.parts, query["kind"], gaps, adds, np.nan, before, listing)
+        watch_all(grid.watched, listing.cells[:n], q, False)
+        watch(grid.watched, everywhere, q, True)
+        query["cells"] = -1
+    else:
+        low = min(before, now) if query["cells"] > 0 else np.nan
+        high = max(before, now)
+        n, _ = list_cells(grid.parts, query["kind"], gaps, adds, low, high, listing)
+        watch_all(grid.watched, listing.cells[:n], q, now >= before)
+        query["cells"] += n if now >= before else -n
     query["watched"] = now
     query["idle"] = 0
-    query["patience"] = 2 * query["patience"] if n == 0 else 16 + query["cells"] // 2
+    query["patience"] = 2 * query["patience"] if n == 0 else 0
+    query["patience"] = max(query["patience"], 16 + query["cells"] // 2)
 
 
 @compiled

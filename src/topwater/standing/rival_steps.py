@@ -97,7 +97,7 @@ def _condense(
     bags.prune(bag, pool, heap)
     if skyband and bag["size"] == k and bag["tail"] - bag["head"] > 3 * k + 4:
         _tighten(query, bag, pool, scratch)
-    bag["limit"] = bag["tail"] - bag["head"] + k + 4
+    bag["limit"] = bag["tail"] - bag["head"] + k // 2 + 4
 
 
 @inlined
@@ -272,7 +272,7 @@ def _watching(
     count: int,
 ) -> int:
     """Add those of 64 queries that watch the cell of the new object, and for which it ranks."""
-    left = grid.watched[number, word]
+    left = grid.watched[number, word] | grid.watched[len(grid.cells), word]
     while left:
         bit = left & (~left + np.uint64(1))
         left ^= bit
@@ -326,10 +326,9 @@ def feed_grid(
         for block in range(len(watchers.soonest)):
             if watchers.soonest[block] <= stamp:
                 count = _losing(block, row, watchers, stream, space, count)
-            if grid.watched[number, block]:
-                count = _watching(
-                    block, number, row, seq, watchers, grid, listing, stream, space, count
-                )
+            count = _watching(
+                block, number, row, seq, watchers, grid, listing, stream, space, count
+            )
         for i in range(count):
             q, cost = space.due[i], space.prices[i]
             ended, size = _step(

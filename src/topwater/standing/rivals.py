@@ -278,7 +278,7 @@ class Gridded:
             edges[c, 0], edges[c, parts[c]] = self._edges[c]
             scale[c] = parts[c] / (inner[1] - inner[0]) if inner[1] > inner[0] else 0.0
         cells = int(parts.prod())
-        strides = np.cumprod(parts) // parts
+        strides = cells // np.cumprod(parts)
         return Grid(
             parts,
             strides,
@@ -288,7 +288,7 @@ class Gridded:
             np.empty((len(columns), 0)),
             np.empty(0, np.int64),
             np.zeros(1, np.int64),
-            np.zeros((cells, len(self._queries) // BLOCK), np.uint64),
+            np.zeros((cells + 1, len(self._queries) // BLOCK), np.uint64),
         )
 
     def _ready(self, slots: IntArray) -> None:
