@@ -129,12 +129,12 @@ def store(grid: Grid, number: int, columns: FloatArray, row: int, seq: int, aliv
 
 @compiled
 def count_cells(grid: Grid, columns: FloatArray, first: int, last: int) -> None:
-    """Count the objects in rows, and give each cell twice the room for them."""
+    """Count the objects in rows, and give each cell room for them and half as many more."""
     for row in range(first, last):
-        grid.cells[cell_of(grid, columns, row)]["room"] += 2
+        grid.cells[cell_of(grid, columns, row)]["room"] += 1
     for number in range(len(grid.cells)):
         cell = grid.cells[number]
-        cell["room"] += 4
+        cell["room"] += cell["room"] // 2 + 4
         cell["base"] = grid.free[0]
         grid.free[0] += cell["room"]
 
@@ -272,14 +272,14 @@ def cost_of(
     weight: FloatArray,
 ) -> float:
     """What one object costs: the same bits as ``costs_of``."""
-    total = 0.0
+    total, first, at = 0.0, np.uint64(base), np.uint64(row)
     if kind == EUCLIDEAN:
-        for d in range(len(point)):
-            apart = columns[base + d, row] - point[d]
+        for d in range(np.uint64(len(point))):
+            apart = columns[first + d, at] - point[d]
             total += apart * apart
         return total
-    for d in range(len(point)):
-        value, w = columns[base + d, row], weight[d]
+    for d in range(np.uint64(len(point))):
+        value, w = columns[first + d, at], weight[d]
         if kind == LINEAR:
             total += w * value
         elif kind == SQUARES:

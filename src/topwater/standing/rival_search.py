@@ -43,7 +43,9 @@ WATCHER: Final = np.dtype(
 
 _SHORT: Final = 16
 _FIRST: Final = 64
-"""Below so many objects a loop is faster than a scan; so many are looked at without a bound."""
+_FARTHER: Final = 2.0
+"""Below so many objects a loop is faster than a scan; so many are looked at without a bound;
+and by so many times a k-th part more than the bound the next one will hardly cost."""
 
 
 class Watchers(NamedTuple):
@@ -115,6 +117,18 @@ def begin(slots: IntArray, watchers: Watchers, grid: Grid, listing: Listing) -> 
         watchers.soonest[q >> 6] = min(watchers.soonest[q >> 6], watchers.due[q])
 
 
+@compiled
+def _first_since(seqs: IntArray, first: int, last: int, oldest: int) -> int:
+    """Where the first position of at least ``oldest`` is."""
+    while first < last:
+        middle = (first + last) // 2
+        if seqs[middle] < oldest:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
 @inlined
 def _look_into(
     query: Record,
@@ -124,6 +138,7 @@ def _look_into(
     weight: FloatArray,
     grid: Grid,
     cell: Record,
+    alive: int,
     oldest: int,
     origin: int,
     stamps: IntArray,
@@ -131,16 +146,17 @@ def _look_into(
     beyond_seq: int,
     space: Space,
 ) -> None:
-    """Bring the objects of a cell into the top, if they rank there and after the one given."""
-    first, last = cell["base"] + cell["head"], cell["base"] + cell["tail"]
-    if first < last and grid.seqs[first] < oldest:
-        high = last
-        while first < high:
-            middle = (first + high) // 2
-            if grid.seqs[middle] < oldest:
-                first = middle + 1
-            else:
-                high = middle
+    """Bring the objects of a cell into the top, if they rank there and after the one given.
+
+    What is older than ``alive`` is in no window; than ``oldest``, not in this query's.
+    """
+    head, tail, base = cell["head"], cell["tail"], cell["base"]
+    while head < tail and grid.seqs[base + head] < alive:
+        head += 1
+    cell["head"] = head
+    first, last = base + head, base + tail
+    if alive < oldest:
+        first = _first_since(grid.seqs, first, last, oldest)
     while first < last:
         bound = bags.kth_cost(bag, pool)
         stop = min(last, first + (_FIRST if bound == np.inf else len(space.rows) - 1))
@@ -150,7 +166,7 @@ def _look_into(
                 cost = cost_of(query["kind"], grid.objects, query["column"], at, point, weight)
                 space.rows[n] = at
                 space.costs[n] = cost
-                n += int(cost <= bound)
+                n += int((cost <= bound) & (cost >= beyond_cost))
         else:
             n = scan(
                 query["kind"],
@@ -180,6 +196,7 @@ def search(
     watchers: Watchers,
     grid: Grid,
     listing: Listing,
+    alive: int,
     oldest: int,
     origin: int,
     stamps: IntArray,
@@ -198,6 +215,7 @@ def search(
         beyond_cost, beyond_seq = worst["cost"], worst["seq"]
     lowest = least(query["kind"], gaps, 0.0, 0)
     above, bound = np.nan, query["bound"]
+    bound += _FARTHER / bag["k"] * max(0.0, bound - lowest)
     while True:
         n, beyond = list_cells(grid.parts, query["kind"], gaps, adds, above, bound, listing)
         for i in range(n):
@@ -210,6 +228,7 @@ def search(
                     weight,
                     grid,
                     grid.cells[listing.cells[i]],
+                    alive,
                     oldest,
                     origin,
                     stamps,

@@ -179,11 +179,12 @@ def _refill(
     size: int,
 ) -> int:
     """Search, if the window has more than what is known, and set the bound."""
-    stamps, before = stream.stamps, bag["size"]
-    first = first_from(stamps, stream.cursor[2] - origin, row + 1, stamps[row] - query["width"] + 1)
-    first = max(first, query["born"] - origin)
-    if row + 1 - first > before:
-        search(q, query, bag, watchers, grid, listing, origin + first, origin, stamps, space)
+    stamps, alive, before = stream.stamps, stream.cursor[2], bag["size"]
+    cutoff = stamps[row] - query["width"]
+    oldest = origin + first_from(stamps, alive - origin, row + 1, cutoff + 1)
+    oldest = max(oldest, query["born"])
+    if origin + row + 1 - oldest > before:
+        search(q, query, bag, watchers, grid, listing, alive, oldest, origin, stamps, space)
         size = _admit_found(q, bag, watchers.pool, before, origin + row, space.told, size)
     _bind(query, bag, watchers.pool)
     return size

@@ -34,6 +34,9 @@ _RESULTS = 1 << 14
 _MARGIN = 0.05
 _OUTLYING = 0.001
 _SAMPLE = 10_000
+_SCATTERED = 1.2
+_SPARSE = 16
+"""With fewer objects per cell, the coordinates of an object are stored side by side."""
 
 
 class Gridded:
@@ -59,7 +62,7 @@ class Gridded:
         self._used = 0
         self._cursor: IntArray = np.zeros(3, np.int64)
         self._stale = True
-        self._arranged = 0
+        self._arranged = self._compact = 0
         self._asked: BoolArray | None = None
         self._new: set[int] = set()
         self._work()
@@ -203,7 +206,11 @@ class Gridded:
             self._new.clear()
 
     def _unfit(self, columns: FloatArray, origin: int, end: int) -> bool:
-        """Does the grid not cover the new rows, the columns asked for, or is it far too wide?"""
+        """Does the grid not cover the new rows or the columns asked for, or is it wasteful?
+
+        It is if it is far too wide, or if many cells have moved, for near cells should be near
+        in the storage too.
+        """
         wanted = self._columns(len(columns))
         if len(wanted) != len(self._axes) or (wanted & ~self._axes).any():
             return True
@@ -219,7 +226,8 @@ class Gridded:
             return False
         self._arranged = row + origin
         span = np.ptp(columns[wanted, alive:end], axis=1)
-        return bool((span < (edges[:, 1] - edges[:, 0]) / 2).any())
+        scattered = self._grid.free[0] > _SCATTERED * self._compact
+        return bool(scattered or (span < (edges[:, 1] - edges[:, 0]) / 2).any())
 
     def _columns(self, count: int) -> BoolArray:
         """Which columns the present queries look at."""
@@ -241,7 +249,10 @@ class Gridded:
         grid = self._cut(columns, first, end)
         count_cells(grid, columns, first, end)
         size = 2 * int(grid.free[0]) + 4 * len(grid.cells) + _ROWS
-        objects, seqs = np.empty((len(columns), size)), np.empty(size, np.int64)
+        self._compact = int(grid.free[0])
+        sparse = end - first < _SPARSE * len(grid.cells)
+        objects = np.empty((len(columns), size), order="F" if sparse else "C")
+        seqs = np.empty(size, np.int64)
         self._grid = grid._replace(objects=objects, seqs=seqs)
         store_all(self._grid, columns, first, row, origin)
         self._arranged = int(self._cursor[0])
