@@ -130,6 +130,58 @@ def remote(
         _show_targets(report["targets"], "targets of remote sources", console)
 
 
+@app.command()
+def standing(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Measure how often pa errs, instead of how fast all are."),
+    ] = False,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=2, show_default=False, help="With --errors: how many; 200 by default."),
+    ] = None,
+    seed: Seed = 7,
+) -> None:
+    """Thousands of standing queries at once, by every algorithm, with and without the index.
+
+    Speed is a ratio to one compiled pass that only computes all scores. Takes about an hour.
+    """
+    from topwater.errors import TopwaterError
+    from topwater.evaluate.benching import write_json
+
+    try:
+        report = _standing(quick, errors, runs, seed, quiet)
+    except TopwaterError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+    if as_json:
+        write_json(report)
+    else:
+        from rich.console import Console
+
+        from topwater.evaluate.bench_standing_tables import show, show_errors
+
+        console = Console(highlight=False)
+        (show_errors if errors else show)(report, console)
+        _show_targets(report["targets"], "targets of standing queries", console)
+
+
+def _standing(
+    quick: bool, errors: bool, runs: int | None, seed: int, quiet: bool
+) -> dict[str, Any]:
+    if errors:
+        from topwater.evaluate import bench_standing_errors as measuring
+
+        cases = measuring.quick() if quick else measuring.full(runs or measuring.RUNS)
+        return measuring.bench_errors(cases, seed=seed, quiet=quiet)
+    from topwater.evaluate.bench_standing import FULL, QUICK, bench_standing
+
+    return bench_standing(QUICK if quick else FULL, seed=seed, quiet=quiet)
+
+
 def _show(report: dict[str, Any], console: Console) -> None:
     console.print(_rows_table(report["rows"]))
     _show_targets(report["targets"], "targets of panes", console)
