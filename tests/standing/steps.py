@@ -38,4 +38,5 @@ def top(costs: FloatArray, stamps: IntArray, k: int, width: int, born: int = 1) 
     last = stamps[len(costs) - 1] if len(costs) else 0
     inside = rows[(stamps[: len(costs)] > last - width) & (rows >= born - 1)]
     inside = inside[~np.isnan(costs[inside])]
-    return inside[np.lexsort((-inside, costs[inside]))][:k].tolist()
+    best: list[int] = inside[np.lexsort((-inside, costs[inside]))][:k].tolist()
+    return best

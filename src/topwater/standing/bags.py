@@ -43,7 +43,7 @@ BAG: Final = np.dtype(
         ("k", "i8"),
         ("rule", "i8"),  # STRICT, RELAXED or PROBABILISTIC
         ("limit", "i8"),  # where pruning starts; how many a probabilistic bag keeps
-        ("spare", "i8"),  # how many more a probabilistic bag lets gather before a trim
+        ("spare", "i8"),  # how many more gather before a trim; 1 if another filter has a bound
         ("bound", "f8"),  # what costs more is refused
     ]
 )

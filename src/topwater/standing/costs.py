@@ -40,6 +40,27 @@ _CODE: Final = 1 << 32
 
 
 @compiled
+def cost_of(
+    kind: int, columns: FloatArray, base: int, row: int, point: FloatArray, weight: FloatArray
+) -> float:
+    """What one object costs, to the same bits as below. The query's first column is ``base``."""
+    total = 0.0
+    for d in range(len(point)):
+        value = columns[base + d, row]
+        if kind == EUCLIDEAN:
+            total += (value - point[d]) * (value - point[d])
+        elif kind == LARGEST:
+            total = max(total, weight[d] * abs(value - point[d]))
+        elif kind == ABSOLUTE:
+            total += weight[d] * abs(value - point[d])
+        elif kind == SQUARES:
+            total += weight[d] * ((value - point[d]) * (value - point[d]))
+        else:
+            total += weight[d] * value
+    return total
+
+
+@compiled
 def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each row)
     kind: int,
     columns: FloatArray,

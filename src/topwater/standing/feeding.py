@@ -21,6 +21,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import NEVER, PASSED, PROBABILISTIC, REPORTED, Record, Records
+from topwater.standing.cells import gather
 from topwater.standing.costs import compiled, scan
 
 QUERY: Final = np.dtype(
@@ -50,7 +51,7 @@ FULL: Final = 1
 CRAMPED: Final = 2
 """How a call ended: all is done; there is no place for results; a bag needs more room."""
 
-_PIECES: Final = 16
+_PIECES: Final = 8
 
 
 @compiled
@@ -77,20 +78,24 @@ def first_from(stamps: IntArray, row: int, end: int, stamp: int) -> int:
 def settle(band: Record, pool: Records, need: int, cutoff: int, last: int) -> None:
     """Set a probabilistic bag's bound for a piece of the stream.
 
-    What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. If
-    fewer than needed are left, nothing may be refused; else the bound rises by half a place for
-    each that leaves.
+    What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. The
+    bound rises by half a place for each that leaves; and where fewer than needed are left, by two
+    places for each that is missing, as the places lie between the candidates. The paper then
+    refuses nothing for a while, which fills the bag with what is no good.
     """
     bags.skip_expired(band, pool, cutoff)
+    if band["bound"] == np.inf:
+        return
     at = band["base"] + band["head"]
     held, leaving = band["tail"] - band["head"], 0
     while leaving < held and pool[at + leaving]["stamp"] <= last:
         leaving += 1
-    if held - leaving < need:
+    kth = bags.kth_cost(band, pool)
+    if held - leaving <= band["k"] or kth >= band["bound"]:
         band["bound"] = np.inf
-    elif leaving > 0 and band["bound"] < np.inf:
-        gap = band["bound"] - bags.kth_cost(band, pool)
-        band["bound"] += 0.5 * leaving * max(0.0, gap) / max(1, held - band["k"])
+        return
+    place = (band["bound"] - kth) / (held - band["k"])
+    band["bound"] += place * (0.5 * leaving + 2.0 * max(0, need - (held - leaving)))
 
 
 @compiled
@@ -269,8 +274,10 @@ def enter_portion(
     query["left"] = max(query["left"], gone + 1)
     query["current"] = current
     kth = bags.kth_cost(filter_, pool)
-    if filter_["rule"] != PROBABILISTIC or kth == np.inf:
+    if kth == np.inf or (filter_["rule"] != PROBABILISTIC and filter_["spare"] == 0):
         filter_["bound"] = np.inf
+    elif filter_["rule"] != PROBABILISTIC:
+        filter_["bound"] = kth
     elif filter_["bound"] < np.inf:
         left = filter_["tail"] - filter_["head"]
         gap = max(0.0, filter_["bound"] - kth) / max(1, held - filter_["k"])
@@ -341,6 +348,14 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
     origin: int,
     end: int,
     gamma: float,
+    mode: int,
+    edges: FloatArray,
+    starts: IntArray,
+    order: IntArray,
+    least: FloatArray,
+    most: FloatArray,
+    block: int,
+    box: IntArray,
     rows: IntArray,
     costs: FloatArray,
     scratch: FloatArray,
@@ -390,7 +405,8 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                 missing = band["limit"] + band["spare"] + 1 - (band["tail"] - band["head"])
                 stop = min(stop, row + max(1, missing))
         stop = min(stop, row + len(rows) - 1)
-        n = scan(
+        n = gather(
+            mode,
             query["kind"],
             columns,
             query["column"],
@@ -399,6 +415,13 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
             point,
             weight,
             bound,
+            edges,
+            starts,
+            order,
+            least,
+            most,
+            block,
+            box,
             rows,
             costs,
             scratch,
@@ -474,6 +497,14 @@ def feed_all(
     origin: int,
     end: int,
     gamma: float,
+    mode: int,
+    edges: FloatArray,
+    starts: IntArray,
+    order: IntArray,
+    least: FloatArray,
+    most: FloatArray,
+    block: int,
+    box: IntArray,
     rows: IntArray,
     costs: FloatArray,
     scratch: FloatArray,
@@ -507,6 +538,14 @@ def feed_all(
             origin,
             end,
             gamma,
+            mode,
+            edges,
+            starts,
+            order,
+            least,
+            most,
+            block,
+            box,
             rows,
             costs,
             scratch,

@@ -13,12 +13,11 @@ from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
 from topwater.standing import feeding
 from topwater.standing.bags import BAG, ENTRY, NEVER, PROBABILISTIC, RELAXED, STRICT, Records
+from topwater.standing.cells import NO_INDEX
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
+from topwater.standing.indexing import BLOCK, BlockIndex
 from topwater.topk.criterion import limit
-
-BLOCK = 4096
-"""Rows that are fed to one query before the next one has its turn; they stay in the cache."""
 
 Rule = Literal["strict", "relaxed", "probabilistic"]
 _RULES = {"strict": STRICT, "relaxed": RELAXED, "probabilistic": PROBABILISTIC}
@@ -71,12 +70,15 @@ class Skybands:
     ----------
     composition
         What each query keeps.
+    index
+        Sorts each block of objects into cells, for the queries that look only at some.
     timed
         Stamps are times; so how many objects a window has is not known before.
     """
 
-    def __init__(self, composition: Composition, *, timed: bool = False) -> None:
+    def __init__(self, composition: Composition, index: BlockIndex, *, timed: bool = False) -> None:
         self._composition = composition
+        self._index = index
         self._timed = timed
         self._queries: Records = np.zeros(0, feeding.QUERY)
         self._bags: Records = np.zeros(0, BAG)
@@ -134,7 +136,8 @@ class Skybands:
         told: list[Records] = []
         row = max(0, int(self._queries["done"][active].min()) - origin)
         while row < end:
-            row = min(row + BLOCK, end)
+            first, row = row, min(row + BLOCK, end)
+            self._index.sort(columns, first, row)
             told.extend(self._feed(columns, stamps, origin, row))
             if self._timed:
                 self._count(int(stamps[row - 1]), origin + row)
@@ -201,6 +204,14 @@ class Skybands:
                 origin,
                 end,
                 self._composition.gamma,
+                self._index.mode,
+                self._index.edges,
+                self._index.starts,
+                self._index.order,
+                self._index.least,
+                self._index.most,
+                self._index.block,
+                self._box,
                 self._rows,
                 self._costs,
                 self._scratch,
@@ -228,6 +239,9 @@ class Skybands:
             # nearly always k of them are left when a portion leaves.
             filter_["limit"] = k + math.ceil(3 * math.sqrt(k)) + 4
             filter_["spare"] = filter_["limit"]
+        elif self._composition.filter is not None:
+            # With an index, what is not among a filter's k best is not even looked at.
+            filter_["spare"] = int(self._index.mode != NO_INDEX)
         for bag in (band, filter_):
             if bag["k"]:
                 self._place(bag, 2 * int(bag["limit"] + bag["spare"]) + 8)
@@ -329,6 +343,7 @@ class Skybands:
         """Have work space for the largest query."""
         k = int(self._bags["k"].max(initial=1))
         room = int(self._bags["room"].max(initial=1))
+        self._box: IntArray = np.empty((3, max(1, self._index.dimensions)), np.int64)
         self._rows: IntArray = np.empty(BLOCK + 1, np.int64)
         self._costs: FloatArray = np.empty(BLOCK + 1)
         self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))

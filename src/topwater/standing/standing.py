@@ -13,6 +13,7 @@ from topwater.errors import QueryError
 from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
 from topwater.protocols import Registry
 from topwater.standing.engines import Compiled, Engine
+from topwater.standing.indexing import BlockIndex, Indexed
 from topwater.standing.queries import Costing, StandingQuery, costing
 from topwater.standing.skybands import Composition, Rule, Skybands
 from topwater.standing.store import Store
@@ -20,6 +21,8 @@ from topwater.topk.criterion import limit
 
 _FARTHEST = 1e150
 _ROWS = 1 << 16
+_MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])
+"""How the cost of a query's object becomes its score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Settings:
     sigma: float = 1e-3
     gamma: float = 0.2
     additional: int = 10
+    indexed: Indexed = "auto"
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
@@ -77,6 +82,12 @@ class Settings:
         limit(1, 2, self.sigma)
         _at_least(self.gamma, 0, "gamma", "0.2 lets the candidates grow by a fifth")
         _at_least(self.additional, 0, "additional", "10 is a good number")
+        if self.cells is not None:
+            _at_least(self.cells, 2, "cells", "leave it out for a grid that fits the dimensions")
+        if self.indexed not in (True, False, "auto"):
+            raise QueryError(
+                f"{self.indexed!r} is unknown", field="indexed", fix='use True, False or "auto"'
+            )
         if self.buffer is not None:
             _at_least(self.buffer, 1, "buffer", "leave it out for the largest exact one")
 
@@ -101,6 +112,11 @@ class Standing:
         ``pa``: the probability of error, and how many more candidates it keeps than it must.
     gamma
         By which share of its candidates a relaxed skyband may grow before it is pruned.
+    indexed
+        Whether a query looks only at those objects that lie in cells of a grid which it can want:
+        always, never, or (``"auto"``) where that is faster. It does not change an answer.
+    cells
+        The slices of that grid along each column; by default so many that a cell has a few objects.
 
     Notes
     -----
@@ -130,8 +146,12 @@ class Standing:
         sigma: float = 1e-3,
         gamma: float = 0.2,
         additional: int = 10,
+        indexed: Indexed = "auto",
+        cells: int | None = None,
     ) -> None:
-        self.settings = Settings(tuple(columns), algorithm, buffer, sigma, gamma, additional)
+        self.settings = Settings(
+            tuple(columns), algorithm, buffer, sigma, gamma, additional, indexed, cells
+        )
         self.counts = Counts()
         self._store = Store(len(self.settings.columns))
         make = algorithms[algorithm]
@@ -140,6 +160,9 @@ class Standing:
         self._queries: dict[int, StandingQuery] = {}
         self._costings: dict[int, Costing] = {}
         self._given: dict[int, int] = {}
+        self._free: set[int] = set()
+        self._names: KeyArray = np.empty(8, object)
+        self._meanings: npt.NDArray[np.void] = np.zeros(8, _MEANING)
         self._newest = -(2**62)
 
     def register(self, query: StandingQuery) -> None:
@@ -154,17 +177,14 @@ class Standing:
 
     def change(self, query: StandingQuery) -> None:
         """Replace the query of the same name; the new one begins with an empty window."""
-        self._slot(query.name)
-        costing(query.score, self.settings.columns)
-        self.cancel(query.name)
-        self._admit(query)
+        before = self._slot(query.name)
+        self._admit(query)  # first, so that a query that is refused leaves the old one as it was
+        self._dismiss(before)
 
     def cancel(self, name: Key) -> None:
         """Forget a query."""
-        slot = self._slot(name)
-        self._engine(slot).dismiss(slot)
-        del self._slots[name], self._queries[slot], self._costings[slot]
-        self._given.pop(slot, None)
+        self._dismiss(self._slot(name))
+        del self._slots[name]
 
     def add(self, objects: Mapping[str, npt.ArrayLike]) -> Results:
         """Bring a batch of objects; what became one of some query's k best.
@@ -242,29 +262,35 @@ class Standing:
             engine.restore(its)
         for slot, given in state["queries"]:
             query = StandingQuery.from_dict(given)
-            made._slots[query.name] = slot
-            made._queries[slot] = query
-            made._costings[slot] = costing(query.score, made.settings.columns)
+            made._name(slot, query, costing(query.score, made.settings.columns))
+        made._free = set(range(max(made._queries, default=-1) + 1)) - set(made._queries)
         made._given = {int(slot): column for slot, column in state["given"].items()}
         made._newest, made.counts = state["newest"], state["counts"]
         return made
 
     def _admit(self, query: StandingQuery) -> None:
         made = costing(query.score, self.settings.columns)
-        slot = next(at for at in range(len(self._slots) + 1) if at not in self._queries)
+        slot = min(self._free, default=len(self._queries))
         column = 0
         if made.given:
             taken = set(self._given.values())
             first = len(self.settings.columns)
             column = next(at for at in range(first, first + len(taken) + 1) if at not in taken)
-            self._given[slot] = column
         born = self._store.origin + self._store.size
         self._engines[query.timed].admit(
             slot,
             Compiled(made.kind, column, made.point, made.weight, query.k, query.width, born),
         )
-        self._slots[query.name] = slot
-        self._queries[slot], self._costings[slot] = query, made
+        self._free.discard(slot)
+        self._name(slot, query, made)
+        if made.given:
+            self._given[slot] = column
+
+    def _dismiss(self, slot: int) -> None:
+        self._engine(slot).dismiss(slot)
+        del self._queries[slot], self._costings[slot]
+        self._given.pop(slot, None)
+        self._free.add(slot)
 
     def _slot(self, name: Key) -> int:
         if name not in self._slots:
@@ -344,15 +370,21 @@ class Standing:
     def _results(self, told: npt.NDArray[np.void]) -> Results:
         told = told[np.lexsort((told["seq"], told["query"], told["step"]))]
         times, keys = self._store.describe(told["seq"])
-        scores = np.empty(len(told))
-        names = np.empty(len(told), object)
-        order = np.argsort(told["query"], kind="stable")
-        slots, sizes = np.unique(told["query"], return_counts=True)
-        for slot, last, size in zip(slots, np.cumsum(sizes), sizes, strict=True):
-            rows = order[last - size : last]
-            scores[rows] = self._costings[slot].scores(told["cost"][rows])
-            names[rows] = self._queries[slot].name
+        costs, its = told["cost"], self._meanings[told["query"]]
+        costs = np.where(its["root"], np.sqrt(np.abs(costs)), costs)
+        scores = its["offset"] + its["sign"] * costs
+        names = self._names[told["query"]]
         return Results(names, keys, scores, told["seq"].copy(), times, told["step"].copy())
+
+    def _name(self, slot: int, query: StandingQuery, made: Costing) -> None:
+        """Note what the numbers of a slot mean."""
+        if slot >= len(self._names):
+            self._names = np.resize(self._names, 2 * slot + 8)
+            self._meanings = np.resize(self._meanings, 2 * slot + 8)
+        self._names[slot] = query.name
+        self._meanings[slot] = (made.root, made.sign, made.offset)
+        self._slots[query.name] = slot
+        self._queries[slot], self._costings[slot] = query, made
 
     def _recent(self) -> int:
         """The first row that an engine may read again."""
@@ -367,8 +399,9 @@ class Standing:
     def _forget(self) -> None:
         row = self._recent()
         if row > max(_ROWS, self._store.size - row):
-            held = np.concatenate([engine.held() for engine in self._engines])
-            self._store.drop(row, held)
+            none = np.empty(0, np.int64)
+            held = [engine.held() for engine in self._engines] if self._store.named else [none]
+            self._store.drop(row, np.concatenate(held))
 
 
 def _composed(band: Rule, filter_: Rule | None) -> EngineMaker:
@@ -376,7 +409,8 @@ def _composed(band: Rule, filter_: Rule | None) -> EngineMaker:
         made = Composition(
             band, filter_, settings.buffer, settings.sigma, settings.additional, settings.gamma
         )
-        return Skybands(made, timed=timed)
+        index = BlockIndex(len(settings.columns), settings.indexed, settings.cells)
+        return Skybands(made, index, timed=timed)
 
     return make
 

@@ -23,6 +23,8 @@ class Store:
         One row per column of the objects, then one per score that is computed beforehand.
     origin, size
         The position of the first row, and how many rows there are.
+    named
+        Objects have times or keys of their own; else their positions say it all.
     """
 
     def __init__(self, width: int) -> None:
@@ -30,6 +32,7 @@ class Store:
         self.positions: IntArray = np.arange(1, _SPARE + 1)
         self.times: IntArray = np.empty(_SPARE, np.int64)
         self.keys: KeyArray | None = None
+        self.named = False
         self.origin = 1
         self.size = 0
         self._kept: IntArray = np.empty(0, np.int64)
@@ -39,6 +42,7 @@ class Store:
     def append(self, columns: FloatArray, times: IntArray | None, keys: KeyArray | None) -> None:
         """Bring new rows. Without times or keys, positions stand for them."""
         new = columns.shape[1]
+        self.named |= times is not None or keys is not None
         self._grow(self.size + new, columns.shape[0])
         rows = slice(self.size, self.size + new)
         self.columns[: columns.shape[0], rows] = columns
@@ -69,6 +73,8 @@ class Store:
 
     def describe(self, positions: IntArray) -> tuple[IntArray, KeyArray]:
         """The times and keys of objects at these positions, in rows or kept."""
+        if not self.named:
+            return positions.copy(), positions.copy()
         rows = positions - self.origin
         recent = rows >= 0
         times = np.empty(len(positions), np.int64)
@@ -96,6 +102,7 @@ class Store:
             "times": self.times[: self.size].copy(),
             "keys": keys,
             "origin": self.origin,
+            "named": self.named,
             "kept": self._kept,
             "kept_times": self._kept_times,
             "kept_keys": self._kept_keys,
@@ -110,6 +117,7 @@ class Store:
         self._kept, self._kept_times = state["kept"], state["kept_times"]
         self._kept_keys = state["kept_keys"]
         self.append(state["columns"], state["times"], state["keys"])
+        self.named = state["named"]
 
     def _grow(self, size: int, width: int) -> None:
         wide, long = self.columns.shape
