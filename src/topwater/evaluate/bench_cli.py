@@ -139,10 +139,7 @@ def standing(
         bool,
         typer.Option("--errors", help="Measure how often pa errs, instead of how fast all are."),
     ] = False,
-    runs: Annotated[
-        int | None,
-        typer.Option(min=2, show_default=False, help="With --errors: how many; 200 by default."),
-    ] = None,
+    runs: Annotated[int, typer.Option(min=2, help="How many, with --errors.")] = 200,
     seed: Seed = 7,
 ) -> None:
     """Thousands of standing queries at once, by every algorithm, with and without the index.
@@ -169,14 +166,12 @@ def standing(
         _show_targets(report["targets"], "targets of standing queries", console)
 
 
-def _standing(
-    quick: bool, errors: bool, runs: int | None, seed: int, quiet: bool
-) -> dict[str, Any]:
+def _standing(quick: bool, errors: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
     if errors:
-        from topwater.evaluate import bench_standing_errors as measuring
+        from topwater.evaluate.bench_standing_errors import bench_errors, full
+        from topwater.evaluate.bench_standing_errors import quick as few
 
-        cases = measuring.quick() if quick else measuring.full(runs or measuring.RUNS)
-        return measuring.bench_errors(cases, seed=seed, quiet=quiet)
+        return bench_errors(few() if quick else full(runs), seed=seed, quiet=quiet)
     from topwater.evaluate.bench_standing import FULL, QUICK, bench_standing
 
     return bench_standing(QUICK if quick else FULL, seed=seed, quiet=quiet)

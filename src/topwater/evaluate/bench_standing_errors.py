@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from topwater.evaluate.bench_standing import Contender, Told, differences, told_by
 from topwater.evaluate.bench_standing_data import RANDOM_ORDER, Sample, sample
+from topwater.evaluate.bench_standing_runs import Contender, Told, differences, told_by
 from topwater.evaluate.benching import Ticker, ticking
 from topwater.evaluate.targets import Target
 from topwater.model import FloatArray
 from topwater.standing.standing import algorithms
 
 SIGMA = 1e-3
-RUNS = 200
 _BATCH = 100_000
 _WRONG = 1.5
 _TRUTH = "rapf"
@@ -86,14 +85,14 @@ class Row:
     load: float
 
 
-def full(runs: int = RUNS) -> list[Case]:
-    """The default scenario ``runs`` times, other k a tenth as often, and other orders."""
+def full(runs: int = 200) -> list[Case]:
+    """The default scenario ``runs`` times, others a tenth as often; a few in other orders."""
     fewer = max(2, runs // 10)
     return [
         Case("uniform", 9, runs),
         *(Case("uniform", k, fewer) for k in (1, 3, 27, 81)),
         Case("clustered", 9, fewer),
-        *_ordered(fewer, 4_000),
+        *_ordered(max(2, runs // 40), 4_000),
     ]
 
 

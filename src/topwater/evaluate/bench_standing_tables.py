@@ -40,15 +40,16 @@ def show_errors(report: dict[str, Any], console: Console) -> None:
     )
     for column in ("stream", "algorithm"):
         table.add_column(column, no_wrap=True)
-    for column in ("N/n", "k", "runs", "missed", "wrong", "of"):
+    for column in ("N", "n", "k", "runs", "missed", "wrong", "of"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("bounds")
+    table.add_column("bounds", no_wrap=True)
     for row in report["rows"]:
         bounds = " and ".join(short(row[f"{name}_bound"]) for name in ("missed", "wrong"))
         table.add_row(
             row["data"],
             row["algorithm"],
-            f"{short(row['objects'])}/{short(row['window'])}",
+            short(row["objects"]),
+            short(row["window"]),
             *(str(row[name]) for name in ("k", "runs")),
             *(f"{short(row[n])} ± {short(row[f'{n}_error'])}" for n in ("missed", "wrong")),
             short(row["results"]),
