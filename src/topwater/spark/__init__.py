@@ -6,6 +6,8 @@ from topwater.spark.generated import register
 from topwater.spark.metrics import Progress, watch
 from topwater.spark.rspql import Mapped, Rdf, rspql
 from topwater.spark.session import require, session, settings
+from topwater.spark.standing import standing
+from topwater.spark.standing_queries import standing_queries
 from topwater.spark.starting import start
 from topwater.spark.state import read_state
 from topwater.spark.topk import topk
@@ -22,6 +24,8 @@ __all__ = [
     "rspql",
     "session",
     "settings",
+    "standing",
+    "standing_queries",
     "start",
     "topk",
     "watch",

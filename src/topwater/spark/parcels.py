@@ -1,7 +1,7 @@
-"""How a source travels from the driver to the workers.
+"""How a source, or a set of queries, travels from the driver to the workers.
 
 Spark turns a large function into a broadcast, which the process that sets up a stateful stage
-can't read. So a large source goes as a file of its own.
+can't read. So what is large goes as a file of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import hashlib
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark import SparkFiles, cloudpickle
 
@@ -19,21 +19,17 @@ from topwater.spark.session import run_folder
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from topwater.protocols import Source
-
 _MOST = 262_144
 Parcel: TypeAlias = bytes | str
-"""A pickled source, or the name of the file that holds one."""
+"""A pickled value, or the name of the file that holds one."""
 
 
-def parcel(source: Source | None, spark: SparkSession) -> Parcel | None:
-    """A source made ready to travel, also one whose class was defined in a notebook."""
-    if source is None:
-        return None
-    made: bytes = cloudpickle.dumps(source)  # type: ignore[no-untyped-call]
+def parcel(value: object, spark: SparkSession) -> Parcel:
+    """A value made ready to travel, also one whose class was defined in a notebook."""
+    made: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
     if len(made) <= _MOST:
         return made
-    name = f"topwater-source-{hashlib.sha256(made).hexdigest()[:32]}"
+    name = f"topwater-parcel-{hashlib.sha256(made).hexdigest()[:32]}"
     path = run_folder() / name  # executors fetch it from here, whenever they start
     path.write_bytes(made)
     spark.sparkContext.addFile(str(path))
@@ -41,8 +37,7 @@ def parcel(source: Source | None, spark: SparkSession) -> Parcel | None:
 
 
 @functools.lru_cache(maxsize=16)
-def opened(sent: Parcel) -> Source:
-    """The source: one for each worker process, so that its connections outlive a micro-batch."""
+def opened(sent: Parcel) -> Any:
+    """The value: one for each worker process, so that a source's connections outlive a batch."""
     packed = sent if isinstance(sent, bytes) else Path(SparkFiles.get(sent)).read_bytes()
-    made: Source = pickle.loads(packed)  # noqa: S301  our own bytes, from the driver
-    return made
+    return pickle.loads(packed)  # noqa: S301  our own bytes, from the driver

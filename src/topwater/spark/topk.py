@@ -115,7 +115,7 @@ def topk(
     processor = MonitorProcessor(
         query.to_json(),
         shards=shards,
-        source=parcel(source, spark),
+        source=None if source is None else parcel(source, spark),
         late=late_rows,
         bounded=bounded,
     )
