@@ -15,6 +15,8 @@ from topwater.model import Counts
 from topwater.scoring import Euclidean, Formula, Score, WeightedDistance, WeightedSum
 from topwater.standing import Standing, StandingQuery
 from topwater.standing.standing import algorithms
+from topwater.standing.watching import EXACT as EXACTLY
+from topwater.standing.watching import WATCHED
 
 EXACT = [name for name in algorithms if name != "pa"]
 KINDS = ["random", "tied", "rising", "falling", "waves"]
@@ -278,6 +280,53 @@ def test_queries_survive_json() -> None:
             query = StandingQuery("q", 3, window, score)
             again = StandingQuery.from_dict(json.loads(json.dumps(query.to_dict())))
             assert (again.width, again.timed, again.score) == (query.width, query.timed, score)
+
+
+@pytest.mark.parametrize("kind", ["random", "falling", "rising", "slow", "mixed"])
+def test_auto_is_exact_in_every_order_and_turns_both_ways(kind: str) -> None:
+    rng = np.random.default_rng(11)
+    size, n = 20_000, 800
+    noise = rng.random((2, size))
+    wave = np.sin(np.arange(size) / (2 * n) * 2 * np.pi) + 0.1 * noise
+    columns = {
+        "slow": wave,
+        "mixed": np.where(np.arange(size) // (5 * n) % 2, wave, noise),
+    }.get(kind)
+    if columns is None:
+        columns = streams(kind, rng, size, 2)
+    found = {}
+    for algorithm in ("auto", "rapf"):
+        standing = Standing(["x", "y"], algorithm=algorithm)
+        for number in range(12):
+            near = Euclidean({"x": number / 12, "y": 0.5})
+            large = WeightedSum({"x": 1 + number / 12, "y": 0.5})
+            score = near if number % 2 else large
+            standing.register(StandingQuery(number, 1 + number % 6, n, score))
+        parts = [
+            standing.add(
+                {"x": columns[0, first : first + 700], "y": columns[1, first : first + 700]}
+            )
+            for first in range(0, size, 700)
+        ]
+        found[algorithm] = {
+            row
+            for part in parts
+            for row in zip(part.query, part.position.tolist(), part.at.tolist(), strict=True)
+        }
+        if algorithm == "auto":
+            watches = standing._engines[0]._queries["watch"][:12].tolist()  # type: ignore[attr-defined]
+            alarms = standing._engines[0]._queries["alarm"][:12].tolist()  # type: ignore[attr-defined]
+    assert found["auto"] == found["rapf"]
+    if kind == "random":
+        assert max(watches) == WATCHED
+        assert max(alarms) == 0
+    if kind in ("falling", "rising"):
+        assert min(watches) == EXACTLY
+    if kind == "slow":
+        assert watches.count(EXACTLY) > 6
+    if kind == "mixed":
+        assert watches.count(WATCHED) > 6
+        assert min(alarms) > 0
 
 
 def test_pa_errs_rarely_in_random_order_and_badly_when_scores_fall() -> None:

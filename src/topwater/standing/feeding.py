@@ -23,6 +23,16 @@ from topwater.standing import bags
 from topwater.standing.bags import NEVER, PASSED, PROBABILISTIC, REPORTED, Record, Records
 from topwater.standing.cells import gather
 from topwater.standing.costs import compiled, scan
+from topwater.standing.watching import (
+    DOUBTED,
+    UNWATCHED,
+    WATCHED,
+    clings,
+    refused_from,
+    turn_exact,
+    turn_watched,
+    watch_portion,
+)
 
 QUERY: Final = np.dtype(
     [
@@ -40,6 +50,11 @@ QUERY: Final = np.dtype(
         ("left", "i8"),  # the number of the next portion to leave
         ("ring", "i8"),  # where its portions' bounds begin
         ("slots", "i8"),  # and how many there are
+        ("capacity", "i8"),  # and may be
+        ("watch", "i8"),  # what `auto` is doing
+        ("alarm", "i8"),  # the stamp of the last sign that the order is not random
+        ("recent", "i8"),  # the buffer while it is exact
+        ("keep", "i8"),  # how many it keeps while it is watched
     ]
 )
 
@@ -297,22 +312,52 @@ def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> 
 
 
 @compiled
+def move_up(
+    q: int, band: Record, pool: Records, step: int, floor: float, told: Records, size: int
+) -> tuple[bool, int]:
+    """Fill the top from the bag, and tell who is there for the first time.
+
+    Stops, and says so, at one that does not cost less than ``floor``: it may not be the next best.
+    """
+    while band["size"] < band["k"]:
+        at = bags.following(band, pool)
+        if at < 0:
+            return floor < np.inf, size
+        entry = pool[at]
+        if entry["cost"] >= floor:
+            return True, size
+        bags.top_insert(band, pool, entry["cost"], entry["seq"], entry["stamp"])
+        if entry["mark"] & REPORTED == 0:
+            entry["mark"] |= REPORTED
+            size = tell(told, size, q, entry["seq"], step, entry["cost"])
+    return False, size
+
+
+@compiled
 def take(
     q: int,
+    query: Record,
     band: Record,
     pool: Records,
-    width: int,
+    minima: FloatArray,
     enters: bool,
     cost: float,
     seq: int,
     stamp: int,
     told: Records,
     size: int,
-) -> tuple[int, int]:
-    """One step of a query: who leaves, who comes, who moves up. Where the new one is; results."""
-    if band["oldest"] + width <= stamp:
-        bags.top_drop(band, pool, stamp - width)
-    bags.skip_expired(band, pool, stamp - width)
+) -> tuple[int, bool, int]:
+    """One step of a query: who leaves, who comes, who moves up.
+
+    Returns
+    -------
+    new, doubt, size
+        Where the new one is in the bag; whether who is next can't be said; how many results.
+    """
+    cutoff = stamp - query["width"]
+    if band["oldest"] <= cutoff:
+        bags.top_drop(band, pool, cutoff)
+    bags.skip_expired(band, pool, cutoff)
     new = -1
     if enters:
         new = bags.insert(band, pool, cost, seq, stamp, 0)
@@ -321,16 +366,11 @@ def take(
             bags.top_insert(band, pool, cost, seq, stamp)
             pool[new]["mark"] = REPORTED
             size = tell(told, size, q, seq, seq, cost)
-    while band["size"] < band["k"]:
-        at = bags.following(band, pool)
-        if at < 0:
-            break
-        entry = pool[at]
-        bags.top_insert(band, pool, entry["cost"], entry["seq"], entry["stamp"])
-        if entry["mark"] & REPORTED == 0:
-            entry["mark"] |= REPORTED
-            size = tell(told, size, q, entry["seq"], seq, entry["cost"])
-    return new, size
+    if band["size"] == band["k"]:
+        return new, False, size
+    floor = refused_from(query, minima) if query["watch"] == WATCHED else np.inf
+    doubt, size = move_up(q, band, pool, seq, floor, told, size)
+    return new, doubt, size
 
 
 @compiled
@@ -365,14 +405,66 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
 ) -> tuple[int, int]:
     """Bring a query up to row ``end``. How it ended, and how many results there are now."""
     width, k = query["width"], band["k"]
-    filtered = query["buffer"] > 0
-    probabilistic = band["rule"] == PROBABILISTIC
     row = query["done"] - origin
-    while row < end:
-        stop, slot = end, 0
+    while row < end or query["watch"] == DOUBTED:
+        if query["watch"] == DOUBTED:
+            if size + k + 2 > len(told):
+                return FULL, size
+            if not turn_exact(
+                query,
+                band,
+                filter_,
+                pool,
+                minima,
+                columns,
+                point,
+                weight,
+                stamps,
+                origin,
+                row,
+                gamma,
+                scratch,
+                heap,
+            ):
+                return CRAMPED, size
+            _, size = move_up(q, band, pool, origin + row - 1, np.inf, told, size)
+            continue
+        filtered = query["buffer"] > 0
+        probabilistic = band["rule"] == PROBABILISTIC
+        watched = query["watch"] == WATCHED
+        stop, slot, current = end, 0, 0
         bound = np.inf
-        if filtered:
+        if filtered or watched:
             current = stamps[row] // query["portion"]
+            slot = query["ring"] + current % query["slots"]
+        begins = current != query["current"] and query["watch"] != UNWATCHED
+        if begins and clings(query, columns, point, weight, row, scratch, origin):
+            if watched:
+                query["watch"] = DOUBTED
+                continue
+            query["alarm"] = stamps[row]
+        elif (
+            begins
+            and not watched
+            and stamps[row] - query["alarm"] >= width
+            and turn_watched(
+                query,
+                band,
+                filter_,
+                pool,
+                minima,
+                columns,
+                point,
+                weight,
+                stamps,
+                origin,
+                row,
+                scratch,
+                heap,
+            )
+        ):
+            continue
+        if filtered:
             if current != query["current"] and not enter_portion(
                 query,
                 band,
@@ -395,15 +487,19 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                 return CRAMPED, size
             stop = first_from(stamps, row, end, (current + 1) * query["portion"])
             bound = filter_["bound"]
-            slot = query["ring"] + current % query["slots"]
-            minima[slot] = min(minima[slot], bound)
         elif probabilistic:
             stop = first_from(stamps, row, end, stamps[row] + max(1, width // _PIECES))
+            if watched:
+                stop = first_from(stamps, row, end, (current + 1) * query["portion"])
+            if watched and begins:
+                watch_portion(query, minima, current)
             settle(band, pool, query["need"], stamps[row] - width, stamps[stop - 1] - width)
             bound = band["bound"]
             if bound == np.inf:
                 missing = band["limit"] + band["spare"] + 1 - (band["tail"] - band["head"])
                 stop = min(stop, row + max(1, missing))
+        if filtered or watched:
+            minima[slot] = min(minima[slot], bound)
         stop = min(stop, row + len(rows) - 1)
         n = gather(
             mode,
@@ -448,6 +544,7 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                 enters = cost <= (filter_["bound"] if filtered else band["bound"])
                 if enters and not bags.has_room(band, pool):
                     return CRAMPED, size
+                refused = not enters
                 if enters and filtered:
                     if not bags.has_room(filter_, pool):
                         return CRAMPED, size
@@ -467,17 +564,23 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                             query["slots"],
                             query["portion"],
                         )
-                elif filtered:
+                elif refused and (filtered or watched):
                     minima[slot] = min(minima[slot], cost)
                 i += 1
             row = step + 1
             if not enters and band["oldest"] + width > stamp:
                 continue
-            new, size = take(q, band, pool, width, enters, cost, seq, stamp, told, size)
-            if enters and not probabilistic:
+            new, doubt, size = take(
+                q, query, band, pool, minima, enters, cost, seq, stamp, told, size
+            )
+            if doubt:
+                query["watch"] = DOUBTED
+                stop = row
+            elif enters and not probabilistic:
                 bags.tidy(band, pool, new, gamma, heap)
             elif enters and band["tail"] - band["head"] > band["limit"] + band["spare"]:
-                trim(band, pool, scratch, minima, 0, 0, 1)
+                slots = query["slots"] if watched else 0
+                trim(band, pool, scratch, minima, query["ring"], slots, query["portion"])
         row = stop
         query["done"] = origin + row
     return FED, size

@@ -17,6 +17,7 @@ from topwater.standing.cells import NO_INDEX
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
 from topwater.standing.indexing import BLOCK, BlockIndex
+from topwater.standing.watching import PORTIONS, UNWATCHED, WATCHED
 from topwater.topk.criterion import limit
 
 Rule = Literal["strict", "relaxed", "probabilistic"]
@@ -40,6 +41,8 @@ class Composition:
         The error of a probabilistic band, and how many more candidates it keeps than it must.
     gamma
         By which share of its candidates a relaxed one may grow before it is pruned.
+    watched
+        The band is probabilistic as long as that is exact; else relaxed, behind the filter.
     """
 
     band: Rule
@@ -48,6 +51,7 @@ class Composition:
     sigma: float = 1e-3
     additional: int = 10
     gamma: float = 0.2
+    watched: bool = False
 
     def recent(self, width: int) -> int:
         """For how many stamps an object is recent, with windows of this width."""
@@ -96,8 +100,11 @@ class Skybands:
         self._widen(slot + 1, len(query.point))
         record = self._queries[slot]
         recent = self._composition.recent(query.width)
-        portion = max(1, recent // _PORTIONS)
-        slots = recent // portion + 3 if recent else 0
+        exact = _cut(recent, _PORTIONS)
+        portion, slots = exact
+        if self._composition.watched:
+            portion, slots = _cut(query.width, PORTIONS)
+        capacity = max(slots, exact[1]) if recent else 0
         for name, value in (
             ("active", 1),
             ("kind", query.kind),
@@ -106,17 +113,21 @@ class Skybands:
             ("width", query.width),
             ("born", query.born),
             ("done", query.born),
-            ("buffer", recent),
+            ("buffer", 0 if self._composition.watched else recent),
             ("portion", portion),
             ("current", -NEVER),
             ("left", 0),
             ("ring", len(self._minima)),
             ("slots", slots),
+            ("capacity", capacity),
+            ("watch", WATCHED if self._composition.watched else UNWATCHED),
+            ("alarm", 0),
+            ("recent", recent),
         ):
             record[name] = value
         self._points[slot, : len(query.point)] = query.point
         self._weights[slot, : len(query.point)] = query.weight
-        self._minima = np.append(self._minima, np.full(slots, np.inf))
+        self._minima = np.append(self._minima, np.full(capacity, np.inf))
         self._begin(slot, query.k, query.width)
         self._work()
 
@@ -161,7 +172,8 @@ class Skybands:
     def reach(self) -> int:
         """Of how many stamps before the newest the rows must be kept."""
         active = self._queries[self._queries["active"] > 0]
-        return int((active["buffer"] + active["portion"]).max(initial=0))
+        back = active["width"] if self._composition.watched else active["buffer"]
+        return int((back + active["portion"]).max(initial=0))
 
     def snapshot(self) -> dict[str, Any]:
         """All that :meth:`restore` needs."""
@@ -253,9 +265,12 @@ class Skybands:
         band, k = self._bags[2 * slot], int(self._bags[2 * slot]["k"])
         n = int(self._counted[slot])
         candidates = limit(k, n, self._composition.sigma) if n > k else 0
+        keep = k + candidates + self._composition.additional
         self._queries[slot]["need"] = k + candidates
-        band["limit"] = k + candidates + self._composition.additional
-        band["spare"] = max(8, band["limit"] // 2)
+        self._queries[slot]["keep"] = keep
+        band["spare"] = max(8, keep // 2)
+        if band["rule"] == PROBABILISTIC:
+            band["limit"] = keep
 
     def _count(self, stamp: int, position: int) -> None:
         """Notice how many objects a window of time has; a probabilistic band may have to grow."""
@@ -269,6 +284,7 @@ class Skybands:
         for slot in active[objects > self._counted[active]]:
             self._counted[slot] = 2 * objects[active == slot][0]
             self._sized(int(slot))
+            self._work()
         oldest = int(np.searchsorted(log[:, 0], stamp - widths.max(), side="right")) - 1
         self._log = self._log[max(0, oldest) :]
 
@@ -303,10 +319,11 @@ class Skybands:
         self._used += wanted
 
     def _enlarge(self, slot: int) -> None:
-        """Double the room of those bags of a query that are full."""
-        for bag in self._pair(slot):
-            if bag["k"] and bag["head"] == 0 and bag["tail"] == bag["room"]:
-                self._place(bag, 2 * int(bag["room"]))
+        """Double the room of those bags of a query that are full; of the band, if none is."""
+        pair = self._pair(slot)
+        full = [bag for bag in pair if bag["head"] == 0 and 0 < bag["room"] == bag["tail"]]
+        for bag in full or pair[:1]:
+            self._place(bag, 2 * int(bag["room"]))
         self._work()
 
     def _wanted(self) -> int:
@@ -333,7 +350,7 @@ class Skybands:
     def _repack_minima(self) -> None:
         """Bring the bounds of all portions together."""
         live = self._queries["active"] > 0
-        sizes = np.where(live, self._queries["slots"], 0)
+        sizes = np.where(live, self._queries["capacity"], 0)
         before = np.cumsum(sizes) - sizes
         at = np.repeat(self._queries["ring"] - before, sizes) + np.arange(sizes.sum())
         self._minima = self._minima[at]
@@ -347,8 +364,14 @@ class Skybands:
         self._rows: IntArray = np.empty(BLOCK + 1, np.int64)
         self._costs: FloatArray = np.empty(BLOCK + 1)
         self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))
-        self._heap: FloatArray = np.empty(k + 1)
+        self._heap: FloatArray = np.empty(max(k, int(self._queries["keep"].max(initial=0))) + 1)
         self._told: Records = np.empty(_RESULTS + 2 * k + 4, feeding.TOLD)
+
+
+def _cut(length: int, portions: int) -> tuple[int, int]:
+    """How long a portion is, and how many bounds are remembered."""
+    portion = max(1, length // portions)
+    return portion, length // portion + 3
 
 
 def _longer(array: Any, size: int) -> Any:

@@ -404,13 +404,28 @@ class Standing:
             self._store.drop(row, np.concatenate(held))
 
 
-def _composed(band: Rule, filter_: Rule | None) -> EngineMaker:
+def _composed(band: Rule, filter_: Rule | None, *, watched: bool = False) -> EngineMaker:
     def make(settings: Settings, timed: bool) -> Engine:
         made = Composition(
-            band, filter_, settings.buffer, settings.sigma, settings.additional, settings.gamma
+            band,
+            filter_,
+            settings.buffer,
+            settings.sigma,
+            settings.additional,
+            settings.gamma,
+            watched,
         )
         index = BlockIndex(len(settings.columns), settings.indexed, settings.cells)
         return Skybands(made, index, timed=timed)
+
+    return make
+
+
+def _gridded(*, skyband: bool) -> EngineMaker:
+    def make(settings: Settings, timed: bool) -> Engine:  # noqa: ARG001
+        from topwater.standing.rivals import Gridded
+
+        return Gridded(skyband, settings.cells or 10)
 
     return make
 
@@ -448,3 +463,10 @@ for _band, (_rule, _what) in _BANDS.items():
     for _filter, (_before, _by) in _FILTERS.items():
         algorithms.add(f"{_band}a{_filter}", _composed(_rule, _before), f"{_what}{_by}; exact")
 algorithms.add("pa", _composed("probabilistic", None), "a probabilistic skyband; may err")
+algorithms.add(
+    "auto",
+    _composed("probabilistic", "probabilistic", watched=True),
+    "a probabilistic skyband while it can't be wrong, else a filtered one; exact",
+)
+algorithms.add("cpm/w", _gridded(skyband=False), "the top k, and the window in a grid; exact")
+algorithms.add("snn", _gridded(skyband=True), "a skyband, and the window in a grid; exact")
