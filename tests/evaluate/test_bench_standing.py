@@ -221,6 +221,15 @@ def test_ordering_compares_the_best_of_each() -> None:
     assert found["all exact ones report the same"].missed == ["uniform d 2 k 9 snn"]
 
 
+def test_the_choice_of_the_index_is_compared_with_the_better_one() -> None:
+    told = "the index is used where it pays: within 1.1 x the better choice"
+    rows = [_row("pa", 2.0), _row("pa", 1.0, indexed=True)]
+    assert _verdicts(*rows)[told].reached is None
+    assert _verdicts(*rows, _row("pa", 1.1, indexed="auto"))[told].reached is True
+    worse = _verdicts(*rows, _row("pa", 1.2, indexed="auto"))[told]
+    assert worse.missed == ["uniform d 2 k 9 pa: 1.2"]
+
+
 def test_the_command_prints_json_or_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     small = dataclasses.replace(TINY, grid=TINY.grid[:1], growth=(3,))
     monkeypatch.setattr(standing, "QUICK", small)

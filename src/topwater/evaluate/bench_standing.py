@@ -54,14 +54,13 @@ FULL = Effort(
 QUICK = Effort(
     (
         Point("uniform", 2, 9),
-        Point("uniform", 2, 81),
-        Point("clustered", 4, 9),
+        Point("clustered", 4, 27),
         Point("correlated", 2, 9),
     ),
     40_000,
     0.3,
     0.1,
-    40,
+    20,
     (100, 1_000),
     20_000,
 )
@@ -81,6 +80,8 @@ class Row:
     references, objects
         How many objects a query refers to; how many different ones are kept, per query. The
         latter is not told where there were fewer queries, as queries share objects.
+    indexed
+        Whether queries look only into cells that they can want; ``"auto"`` where it is faster.
     results
         How many objects were reported.
     exact
@@ -96,7 +97,7 @@ class Row:
     k: int
     d: int
     queries: int
-    indexed: bool
+    indexed: bool | str
     buffer: int | None
     seconds: float | None = None
     wall_seconds: float | None = None
@@ -173,7 +174,7 @@ def _at(
 
 
 def _where(contender: Contender, point: Point) -> str:
-    index = " indexed" if contender.indexed else ""
+    index = f" indexed {contender.indexed}" if contender.indexed else ""
     return f"{point.data} d {point.d} k {point.k} {contender.algorithm}{index}"
 
 

@@ -71,7 +71,7 @@ class Contender:
 
     algorithm: str
     buffer: int | None = None
-    indexed: bool = False
+    indexed: bool | str = False
 
     @property
     def exact(self) -> bool:
@@ -103,11 +103,16 @@ def contenders(effort: Effort) -> list[Contender]:
             if name in RIVALS:
                 made.append(Contender(name, indexed=True))
             else:
-                made.append(Contender(name, buffer))
-                if _INDEXES:
-                    made.append(Contender(name, buffer, indexed=True))
+                made += [Contender(name, buffer, indexed) for indexed in _indexing(name)]
     first = Contender("rapf", largest)
     return [first, *(one for one in made if one != first)]
+
+
+def _indexing(name: str) -> tuple[bool | str, ...]:
+    """Without the index, with it, and as it is by default for the two that one would choose."""
+    if not _INDEXES:
+        return (False,)
+    return (False, True, "auto") if name in ("pa", "rapf") else (False, True)
 
 
 class TooSlow(Exception):
@@ -235,6 +240,7 @@ def _fill(held: Standing, stream: Sample, upto: int, seconds: float) -> float:
         _, took = timed(partial(held.add, stream.part(fed, last)))
         per_object = took.cpu / (last - fed)
         spent, fed, size = spent + took.cpu, last, min(2 * size, 8_000)
-        if fed >= _SURE and (expected := spent / fed * upto) > seconds:
+        expected = spent / fed * upto if fed >= _SURE else spent
+        if expected > seconds:
             raise TooSlow(f"the first windows would take {expected:.1f} s or more")
     return max(per_object, 1e-9)

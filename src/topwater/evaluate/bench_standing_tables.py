@@ -60,7 +60,8 @@ def show_errors(report: dict[str, Any], console: Console) -> None:
 
 def _name(row: dict[str, Any]) -> str:
     buffer = "" if row["buffer"] is None else f" {row['buffer']:,}"
-    return f"{row['algorithm']}{buffer}{' indexed' if row['indexed'] else ''}"
+    index = {True: " indexed", False: ""}.get(row["indexed"], " auto")
+    return f"{row['algorithm']}{buffer}{index}"
 
 
 def _table(title: str, ks: list[int]) -> Table:

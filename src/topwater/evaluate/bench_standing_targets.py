@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from topwater.evaluate.targets import Measured, Target
 
-Group: TypeAlias = dict[tuple[str, int | None, bool], Measured]
+Group: TypeAlias = dict[tuple[str, int | None, bool | str], Measured]
 """The rows of one point by algorithm, buffer and index."""
 
 APPROXIMATE = ("pa", "auto")
@@ -50,6 +50,7 @@ def check_targets(rows: Iterable[Measured], growth: Iterable[Measured]) -> list[
         *(_behind(groups, name) for name in _BEHIND),
         _index_pays(groups, "pa", None),
         *(_index_pays(groups, "rapf", buffer) for buffer in buffers),
+        _index_chosen(groups),
         _exact(groups),
     ]
 
@@ -150,6 +151,20 @@ def _index_pays(groups: list[Group], name: str, buffer: int | None) -> Target:
             values.append((with_["ratio_to_scores"] / without["ratio_to_scores"], where(with_)))
     told = f"the index pays on uniform data for {name}{_with(buffer)}"
     return _judge(told, values, _NOISE)
+
+
+def _index_chosen(groups: list[Group]) -> Target:
+    """The time with the index left to choose, over the better of with and without it."""
+    values = []
+    for group in groups:
+        for (name, buffer, indexed), row in group.items():
+            others = [group.get((name, buffer, choice)) for choice in (True, False)]
+            known = [other["ratio_to_scores"] for other in others if other is not None]
+            if indexed == "auto" and len(known) == len(others):
+                point = f"{where(row)} {name}{_with(buffer)}"
+                values.append((row["ratio_to_scores"] / min(known), point))
+    told = f"the index is used where it pays: within {_FLAT:g} x the better choice"
+    return _judge(told, values, _FLAT)
 
 
 def _exact(groups: list[Group]) -> Target:
