@@ -108,8 +108,8 @@ def _ordered(runs: int, window: int) -> Iterator[Case]:
         yield Case(data, 9, runs, window=window, objects=25 * window, queries=40)
 
 
-def approximate() -> list[str]:
-    """The algorithms that may err."""
+def candidates() -> list[str]:
+    """The algorithm that may err, and the one that takes its place where it would."""
     return [name for name in ("pa", "auto") if name in algorithms]
 
 
@@ -134,8 +134,8 @@ def bench_errors(cases: Iterable[Case], *, seed: int = 7, quiet: bool = True) ->
 
 
 def count_errors(case: Case, seed: int = 7, ticker: Ticker | None = None) -> list[Row]:
-    """Run a case; a row for each algorithm that may err."""
-    names = approximate()
+    """Run a case; a row for each algorithm."""
+    names = candidates()
     counted = np.zeros((case.runs, len(names), 2))
     results = np.zeros(case.runs)
     for at in range(case.runs):

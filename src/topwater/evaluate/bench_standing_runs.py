@@ -109,10 +109,10 @@ def contenders(effort: Effort) -> list[Contender]:
 
 
 def _indexing(name: str) -> tuple[bool | str, ...]:
-    """Without the index, with it, and as it is by default for the two that one would choose."""
+    """Without the index, with it, and as it is by default for those that one would choose."""
     if not _INDEXES:
         return (False,)
-    return (False, True, "auto") if name in ("pa", "rapf") else (False, True)
+    return (False, True, "auto") if name in ("pa", "rapf", "auto") else (False, True)
 
 
 class TooSlow(Exception):

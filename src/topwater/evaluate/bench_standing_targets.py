@@ -11,7 +11,7 @@ from topwater.evaluate.targets import Measured, Target
 Group: TypeAlias = dict[tuple[str, int | None, bool | str], Measured]
 """The rows of one point by algorithm, buffer and index."""
 
-APPROXIMATE = ("pa", "auto")
+APPROXIMATE = ("pa",)
 """Those that may err."""
 
 _BEHIND = ("sasf", "snn", "cpm/w")
@@ -40,13 +40,14 @@ def check_targets(rows: Iterable[Measured], growth: Iterable[Measured]) -> list[
             for name, buffer, most in (("pa", None, 1.3), *(("rapf", b, 2.0) for b in buffers))
         ),
         *(_linear(grown, name) for name in ("pa", "rapf")),
-        _ordered("pa is the fastest", groups, _pa, lambda name: name not in APPROXIMATE),
+        _ordered("pa is the fastest", groups, _pa, lambda name: name not in ("pa", "auto")),
         _ordered(
-            "rapf is the fastest exact one",
+            "rapf is the fastest exact one, but for auto",
             groups,
             _rapf,
-            lambda name: name not in (*APPROXIMATE, "rapf"),
+            lambda name: name not in (*APPROXIMATE, "rapf", "auto"),
         ),
+        _ordered("auto is as fast as rapf", groups, _auto, lambda name: name == "rapf"),
         *(_behind(groups, name) for name in _BEHIND),
         _index_pays(groups, "pa", None),
         *(_index_pays(groups, "rapf", buffer) for buffer in buffers),
@@ -110,6 +111,10 @@ def _least(group: Group, wanted: Callable[[str], bool]) -> Measured | None:
 
 def _pa(group: Group) -> Measured | None:
     return _least(group, lambda name: name == "pa")
+
+
+def _auto(group: Group) -> Measured | None:
+    return _least(group, lambda name: name == "auto")
 
 
 def _rapf(group: Group) -> Measured | None:
