@@ -12,13 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from observed import eventually
 from pyspark.errors import StreamingQueryException
 
 from topwater.errors import QueryError, StateError
 from topwater.model import Counts
 from topwater.packing import pack
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
-from topwater.spark import standing, standing_queries
+from topwater.spark import Progress, standing, standing_queries, start, watch
 from topwater.spark.standing_queries import query_of
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.standing import Results, Standing, StandingQuery
@@ -253,7 +254,7 @@ def test_spark_equals_this_process_in_any_cut_with_changes_and_a_restart(
     assert summed(seen, "changes") == len(made)
     assert summed(seen, "bad_changes") == sum(not change.good for change in made)
     assert seen[-1]["queries"] == 23
-    texts = {text for each in seen for problems in each["problems"] for text in problems}
+    texts = {text for each in seen for refused in each["refused"] for text in refused}
     assert "cancel 'q3': name: no query is named 'q3'" in texts
     assert any("is registered already" in text for text in texts)
 
@@ -323,10 +324,30 @@ def test_a_checkpoint_belongs_to_the_queries_it_began_with(
     stream = Stream([events_of(rng, 20), events_of(rng, 20)])
     stream.write(tmp_path, slice(0, 1))
     events = read(spark, tmp_path / "events", EVENTS)
-    run(standing(events, [one], columns=["x", "y"], time="at"), tmp_path)
+    seen: list[Progress] = []
+    places: dict[str, Any] = {"path": tmp_path / "sink", "checkpoint": tmp_path / "checkpoint"}
+    plain: dict[str, Any] = {"columns": ["x", "y"], "time": "at"}
+    with watch(spark, seen.append):
+        started = start(
+            standing(events, [one], **plain).where("score > 0"),
+            **places,
+            trigger={"availableNow": True},
+            name="standing",
+        )
+        started.awaitTermination()
+        eventually(lambda: len(seen) == 1)
+    assert (seen[0].events, seen[0].queries, seen[0].changes) == (20, 1, 0)
+    assert str(seen[0]).startswith(f"standing #0: results {seen[0].results}, events 20, late 0")
+    with pytest.raises(StateError, match="begun with other queries"):
+        start(standing(events, [one, other], **plain), **places)
+    with pytest.raises(StateError, match="begun with other queries"):
+        start(standing(events, [one], gamma=0.5, **plain), **places)
+    with pytest.raises(StateError, match="written with shards=1"):
+        start(standing(events, [one], shards=2, **plain), **places)
+    # Without start() the first micro-batch finds it.
     stream.write(tmp_path, slice(1, 2))
     with pytest.raises(StreamingQueryException, match="begun with other queries"):
-        run(standing(events, [one, other], columns=["x", "y"], time="at"), tmp_path)
+        run(standing(events, [one, other], **plain), tmp_path)
 
 
 @pytest.mark.spark

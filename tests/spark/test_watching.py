@@ -151,7 +151,7 @@ def test_what_was_not_observed_is_none_or_zero() -> None:
 
 
 def test_every_figure_has_a_name_in_prometheus() -> None:
-    words = {"query", "id", "run", "at"}
+    words = {"query", "id", "run", "at", "refused"}
     assert {field.name for field in fields(Progress)} - words == {*COUNTERS, *GAUGES}
 
 

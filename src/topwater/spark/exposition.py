@@ -21,6 +21,9 @@ COUNTERS = {
     "problems": "remote values that did not come, by what went wrong",
     "bad_values": "remote values that are no usable number",
     "missed": "answers below the accuracy asked for",
+    "results": "rows of standing queries",
+    "changes": "changes of standing queries asked for",
+    "bad_changes": "changes of standing queries refused",
     "rows": "rows that Spark read",
 }
 """Summed since the watch began; each becomes ``topwater_<name>_total``."""
@@ -28,6 +31,8 @@ COUNTERS = {
 GAUGES = {
     "batch": "number of the last micro-batch",
     "candidates": "most items remembered after an answer",
+    "queries": "standing queries",
+    "references": "objects that standing queries refer to",
     "precision": "estimated precision at k, mean of the last answers",
     "ndcg": "estimated nDCG at k, mean of the last answers",
     "state_bytes": "size of the packed state of all shards",

@@ -64,6 +64,11 @@ class Progress:
         Estimated, the mean of the answers; None if there are none, or without a remote part.
     missed
         Answers whose estimated precision is below the accuracy asked for.
+    results, queries, references, changes, bad_changes
+        Of standing queries: rows given out; how many queries there are, and objects that they
+        refer to; changes that were asked for, and how many of them were refused.
+    refused
+        In words, which changes those were, and how often each.
     state_bytes
         What the stateful stage wrote: in every micro-batch the whole state of every shard.
     state_memory
@@ -95,6 +100,12 @@ class Progress:
     ndcg: float | None = None
     missed: int = 0
     problems: Mapping[str, int] = field(default_factory=dict)
+    results: int = 0
+    queries: int = 0
+    references: int = 0
+    changes: int = 0
+    bad_changes: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
     state_memory: int = 0
     rows: int = 0
@@ -108,6 +119,12 @@ class Progress:
             f"{self.query} #{self.batch}: windows {self.windows}, events {self.events:,}",
             f"late {self.late}, bad {bad}, candidates {self.candidates:,}",
         ]
+        if self.queries:
+            refused = f"{self.changes} ({self.bad_changes} refused)"
+            parts = [
+                f"{self.query} #{self.batch}: results {self.results:,}, events {self.events:,}",
+                f"late {self.late}, bad {bad}, queries {self.queries:,}, changes {refused}",
+            ]
         if self.precision is not None and self.ndcg is not None:
             why = ", ".join(f"{name or 'unknown'} {n}" for name, n in self.problems.items())
             parts.append(f"fetched {self.fetched}, failed {self.failed}{why and f' ({why})'}")
@@ -129,7 +146,8 @@ class Progress:
         counts = {
             name: value for name, value in seen.items() if name in known and value is not None
         }
-        counts["problems"] = _summed(seen.get("problems") or [])
+        for name in ("problems", "refused"):
+            counts[name] = _summed(seen.get(name) or [])
         stages = [each for each in told.stateOperators if each.operatorName == _STAGE]
         return cls(
             query=told.name or str(told.id),

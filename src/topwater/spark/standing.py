@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _SUMMED = (*Counts.__slots__, "queries", "references", "changes", "bad_changes")
-_TOLD = ", ".join(f"{name} bigint" for name in _SUMMED) + ", problems map<string,bigint>"
+_TOLD = ", ".join(f"{name} bigint" for name in _SUMMED) + ", refused map<string,bigint>"
 _TIMES = (IntegralType, TimestampType)
 
 
@@ -123,10 +123,11 @@ def standing(
     if changes is not None:
         rows = rows.unionByName(packed_changes(changes, names, shards))
     given = [query.to_dict() for query in begun]
+    fingerprint = _fingerprint(told, given)
     processor = StandingProcessor(
         json.dumps(told),
         parcel(given, spark),
-        begun=_fingerprint(told, given),
+        begun=fingerprint,
         shards=shards,
         shown=result,
     )
@@ -135,16 +136,17 @@ def standing(
     found = keyed.transformWithStateInPandas(processor, inside, "Append", "None")
     if events.isStreaming:
         found = _observed(found)
-    return found.filter("told IS NULL").select(*_shown(result, events.schema[time].dataType))
+    shown = found.filter("told IS NULL").select(*_shown(result, events.schema[time].dataType))
+    return shown.withMetadata("at", {OBSERVED: {"begun": fingerprint, "shards": shards}})
 
 
 def _observed(rows: DataFrame) -> DataFrame:
     """With the figures of each micro-batch for Spark to see."""
     read = rows.withColumn("told", F.from_json("told", _TOLD))
     counts = [F.sum(f"told.{name}").alias(name) for name in _SUMMED]
-    problems = F.collect_list("told.problems").alias("problems")
+    refused = F.collect_list("told.refused").alias("refused")
     results = F.count_if(F.col("told").isNull()).alias("results")
-    return read.observe(OBSERVED, results, *counts, problems)
+    return read.observe(OBSERVED, results, *counts, refused)
 
 
 def _shown(result: Shown, time: DataType) -> list[Column]:

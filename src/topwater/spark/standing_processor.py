@@ -118,13 +118,18 @@ class StandingProcessor(StatefulProcessor):
         if stored is None:
             return begun(json.loads(self._settings), opened(self._queries), shard, self._shards)
         snapshot, meta = unpacked_snapshot(bytes(stored[0]))
-        require_same_shards(meta["shards"], self._shards)
-        if meta["begun"] != self._begun:
-            raise StateError(
-                "the checkpoint was begun with other queries or settings",
-                fix="give those, and change queries by changes=; or start from an empty checkpoint",
-            )
+        require_same_begin(meta, self._begun, self._shards)
         return Standing.build(snapshot)
+
+
+def require_same_begin(meta: Mapping[str, Any], begun: str | None, shards: int) -> None:
+    """Raise unless a state was begun with the same queries, settings and number of shards."""
+    require_same_shards(meta["shards"], shards)
+    if meta["begun"] != begun:
+        raise StateError(
+            "the checkpoint was begun with other queries or settings",
+            fix="give those, and change queries by changes=; or start from an empty checkpoint",
+        )
 
 
 def begun(
@@ -272,7 +277,7 @@ def _told(
         "references": standing.references,
         "changes": changes,
         "bad_changes": refused.total(),
-        "problems": dict(refused.most_common(_TEXTS)) or None,
+        "refused": dict(refused.most_common(_TEXTS)) or None,
     }
     return _frame(query=[None], told=[json.dumps(told)])
 

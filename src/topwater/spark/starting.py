@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from topwater.errors import QueryError, StateError
 from topwater.query import TopKQuery
 from topwater.spark.processor import require_same_shards
-from topwater.spark.state import read_state, was_used
+from topwater.spark.standing_processor import STATE, require_same_begin
+from topwater.spark.standing_state import unpacked_snapshot
+from topwater.spark.state import read_state, state_rows, was_used
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:
@@ -28,9 +31,10 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """Which query made some rows, and with how many shards."""
+    """What made some rows: a query, or standing queries that began so; and how many shards."""
 
-    query: TopKQuery
+    query: TopKQuery | None
+    begun: str | None
     shards: int
 
 
@@ -54,7 +58,8 @@ def start(
     Parameters
     ----------
     answers
-        What :func:`topwater.spark.topk` gave, as it is or transformed.
+        What :func:`topwater.spark.topk` or :func:`topwater.spark.standing` gave, as it is or
+        transformed.
     to, path
         A format that Spark can write, and where; or a function for ``foreachBatch``.
     checkpoint
@@ -119,6 +124,11 @@ def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> 
 
 
 def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
+    if origin.query is None:
+        for row in state_rows(spark, checkpoint, STATE):
+            _, meta = unpacked_snapshot(bytes(row.snapshot))
+            require_same_begin(meta, origin.begun, origin.shards)
+        return
     for state in read_state(spark, checkpoint):
         if state.holds.query != origin.query:
             raise StateError(
@@ -140,18 +150,25 @@ def _origin(answers: DataFrame) -> _Origin:
     """What the schema says, or that of the rows from which these were made."""
     for column in answers.schema:
         if OBSERVED in column.metadata:
-            told = column.metadata[OBSERVED]
-            return _Origin(TopKQuery.from_json(told["query"]), int(told["shards"]))
+            return _told(column.metadata[OBSERVED])
     for plan in _plans(answers._jdf.queryExecution().analyzed()):
         for number in range(plan.output().size()):
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
-                told = metadata.getMetadata(OBSERVED)
-                return _Origin(TopKQuery.from_json(told.getString("query")), told.getLong("shards"))
+                return _told(json.loads(metadata.getMetadata(OBSERVED).json()))
     raise QueryError(
-        "these rows were not made by topk()",
+        "these rows were not made by topk() or standing()",
         field="answers",
-        fix="pass what topk() gave, or start them with writeStream",
+        fix="pass what one of them gave, or start these with writeStream",
+    )
+
+
+def _told(metadata: Mapping[str, Any]) -> _Origin:
+    query = metadata.get("query")
+    return _Origin(
+        None if query is None else TopKQuery.from_json(query),
+        metadata.get("begun"),
+        int(metadata["shards"]),
     )
 
 

@@ -74,7 +74,7 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
             f"no micro-batch was finished with the checkpoint {checkpoint}",
             fix="let the query run until it has finished one",
         )
-    rows = _rows(spark, checkpoint)
+    rows = state_rows(spark, checkpoint, STATE)
     found = [ShardState(row.shard, row.shards, describe(bytes(row.snapshot))) for row in rows]
     return sorted(found, key=lambda each: each.shard)
 
@@ -119,15 +119,15 @@ def _moment(time: Millis | None) -> str:
         return str(time)
 
 
-def _rows(spark: SparkSession, checkpoint: str) -> list[Row]:
+def state_rows(spark: SparkSession, checkpoint: str, name: str) -> list[Row]:
+    """What the state variable of this name holds, one row for each shard."""
     try:
         # Before ours in the plan there may be stateful operators of the user's own.
         operators = spark.read.format("state-metadata").load(checkpoint)
-        named = operators.filter(F.col("operatorProperties").contains(f'"stateName":"{STATE}"'))
+        named = operators.filter(F.col("operatorProperties").contains(f'"stateName":"{name}"'))
         found = [row.operatorId for row in named.select("operatorId").distinct().collect()]
-        return [row for operator in found for row in _of(spark, checkpoint, operator)] or _none(
-            checkpoint
-        )
+        rows = [row for operator in found for row in _of(spark, checkpoint, operator, name)]
+        return rows or _none(checkpoint)
     except (PySparkException, Py4JError) as error:
         raise StateError(
             f"the state in {checkpoint} can't be read: {_cause(error)}",
@@ -140,8 +140,8 @@ def _cause(error: PySparkException | Py4JError) -> str:
     return told.splitlines()[0] if told else type(error).__name__
 
 
-def _of(spark: SparkSession, checkpoint: str, operator: int) -> list[Row]:
-    reader = spark.read.format("statestore").option("stateVarName", STATE)
+def _of(spark: SparkSession, checkpoint: str, operator: int, name: str) -> list[Row]:
+    reader = spark.read.format("statestore").option("stateVarName", name)
     return reader.option("operatorId", operator).load(checkpoint).select("value.*").collect()
 
 
