@@ -50,10 +50,10 @@ def costs_of(score: Score, columns: dict[str, np.ndarray]) -> np.ndarray:
     """What to sort by, smallest first: for straight distances their squares, as we do."""
     if isinstance(score, Euclidean):
         squares = [(columns[name] - at) ** 2 for name, at in score.point.items()]
-        return np.sum(squares, axis=0)
+        return np.asarray(np.sum(squares, axis=0))
     if isinstance(score, WeightedDistance) and score.combine == "euclidean":
         squares = [score.weights[n] * (columns[n] - at) ** 2 for n, at in score.point.items()]
-        return np.sum(squares, axis=0)
+        return np.asarray(np.sum(squares, axis=0))
     return -score.rank_scores(columns)
 
 

@@ -51,7 +51,7 @@ def first_inside(query: Record, stamps: IntArray, row: int, origin: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low
+    return int(low)
 
 
 @compiled
@@ -97,7 +97,7 @@ def drifts(
         for j in range(i):
             balance += int(scratch[i] > scratch[j]) - int(scratch[i] < scratch[j])
     spread = np.sqrt(size * (size - 1.0) * (2.0 * size + 5.0) / 18.0)
-    return abs(balance) > _ALARM * spread or _smooth(scratch, size)
+    return bool(abs(balance) > _ALARM * spread) or _smooth(scratch, size)
 
 
 @compiled
@@ -108,7 +108,7 @@ def _smooth(costs: FloatArray, size: int) -> bool:
         then_falls, then_rises = costs[i + 1] < costs[i], costs[i + 1] > costs[i]
         turns += int((rises and then_falls) or (falls and then_rises))
     expected = 2.0 * (size - 2) / 3.0
-    return turns < expected - _ALARM * np.sqrt((16.0 * size - 29.0) / 90.0)
+    return bool(turns < expected - _ALARM * np.sqrt((16.0 * size - 29.0) / 90.0))
 
 
 @compiled
