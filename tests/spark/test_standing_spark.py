@@ -337,6 +337,7 @@ def test_a_checkpoint_belongs_to_the_queries_it_began_with(
         started.awaitTermination()
         eventually(lambda: len(seen) == 1)
     assert (seen[0].events, seen[0].queries, seen[0].changes) == (20, 1, 0)
+    assert seen[0].state_bytes > 500
     assert str(seen[0]).startswith(f"standing #0: results {seen[0].results}, events 20, late 0")
     with pytest.raises(StateError, match="begun with other queries"):
         start(standing(events, [one, other], **plain), **places)

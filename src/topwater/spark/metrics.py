@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         StreamingQueryProgress,
     )
 
-_STAGE = "transformWithStateInPySparkExec"
+_STAGES = ("transformWithStateInPySparkExec", "transformWithStateInPandasExec")
 _WRITTEN = "rocksdbTotalBytesWritten"
 _log = logging.getLogger("topwater")
 
@@ -148,7 +148,7 @@ class Progress:
         }
         for name in ("problems", "refused"):
             counts[name] = _summed(seen.get(name) or [])
-        stages = [each for each in told.stateOperators if each.operatorName == _STAGE]
+        stages = [each for each in told.stateOperators if each.operatorName in _STAGES]
         return cls(
             query=told.name or str(told.id),
             id=str(told.id),
