@@ -8,7 +8,8 @@ the order in which they came, because then
   that are not above its own is dominated (the dominator queue, seen from the side of time);
 - the next best is looked for only when one of the top k has left, which is rare.
 
-A bag and its *top* are two stretches of one pool that all queries share. Who ranks higher costs
+A bag and its *top* are two stretches of one pool that all queries share. The top holds the best of
+the bag in the order of rank: the k best, and some more that wait to move up. Who ranks higher costs
 less, or costs the same and is younger.
 """
 
@@ -38,8 +39,10 @@ BAG: Final = np.dtype(
         ("head", "i8"),  # the first that counts
         ("tail", "i8"),  # one after the last
         ("top", "i8"),  # where its top begins
-        ("size", "i8"),  # how many are in the top
-        ("oldest", "i8"),  # the oldest stamp in the top
+        ("wide", "i8"),  # how many it has room for
+        ("size", "i8"),  # how many are in it
+        ("covers", "i8"),  # 1 if the bag has no other
+        ("oldest", "i8"),  # the oldest stamp of the k best
         ("k", "i8"),
         ("rule", "i8"),  # STRICT, RELAXED or PROBABILISTIC
         ("limit", "i8"),  # where pruning starts; how many a probabilistic bag keeps
@@ -110,10 +113,65 @@ def top_insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int) ->
 
 
 @compiled
+def place(bag: Record, pool: Records, cost: float, seq: int, stamp: int) -> int:
+    """Put a new one into the top if it ranks there: at which place, or -1."""
+    base, size = bag["top"], bag["size"]
+    last = base + size - 1
+    behind = size == 0 or not better(cost, seq, pool[last]["cost"], pool[last]["seq"])
+    if behind and (bag["covers"] == 0 or size == bag["wide"]):
+        bag["covers"] = 0
+        return -1
+    at = squeeze_in(bag, pool, cost, seq, stamp, 0)
+    if at < bag["k"]:
+        find_oldest(bag, pool)
+    return at
+
+
+@compiled
+def squeeze_in(bag: Record, pool: Records, cost: float, seq: int, stamp: int, mark: int) -> int:
+    """Write one at its place in the top; the last gives way if the top is full."""
+    base, size = bag["top"], bag["size"]
+    last = base + size - 1
+    if size == bag["wide"]:
+        bag["covers"] = 0
+        last -= 1
+    else:
+        bag["size"] = size + 1
+    while last >= base and better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
+        pool[last + 1] = pool[last]
+        last -= 1
+    write(pool[last + 1], cost, seq, stamp, mark)
+    at: int = last + 1 - base
+    return at
+
+
+@compiled
+def refill(bag: Record, pool: Records) -> None:
+    """Fill the top with the next best of the bag, in one pass."""
+    cost, seq = -np.inf, 0
+    if bag["size"] > 0:
+        end = pool[bag["top"] + bag["size"] - 1]
+        cost, seq = end["cost"], end["seq"]
+    bag["covers"] = 1
+    for at in range(bag["base"] + bag["head"], bag["base"] + bag["tail"]):
+        entry = pool[at]
+        c, s = entry["cost"], entry["seq"]
+        if not better(cost, seq, c, s):
+            continue
+        if bag["size"] == bag["wide"]:
+            last = pool[bag["top"] + bag["wide"] - 1]
+            if not better(c, s, last["cost"], last["seq"]):
+                bag["covers"] = 0
+                continue
+        squeeze_in(bag, pool, c, s, entry["stamp"], entry["mark"])
+    find_oldest(bag, pool)
+
+
+@compiled
 def find_oldest(bag: Record, pool: Records) -> None:
-    """Note the oldest stamp in the top."""
+    """Note the oldest stamp of the k best."""
     oldest = NEVER
-    for at in range(bag["top"], bag["top"] + bag["size"]):
+    for at in range(bag["top"], bag["top"] + min(bag["size"], bag["k"])):
         oldest = min(oldest, pool[at]["stamp"])
     bag["oldest"] = oldest
 
@@ -129,6 +187,13 @@ def top_drop(bag: Record, pool: Records, cutoff: int) -> None:
             to += 1
     bag["size"] = to - bag["top"]
     find_oldest(bag, pool)
+
+
+@compiled
+def candidates(bag: Record) -> int:
+    """How many the bag holds besides the k best."""
+    count: int = bag["tail"] - bag["head"] - min(bag["size"], bag["k"])
+    return count
 
 
 @compiled
@@ -256,10 +321,10 @@ def tidy(bag: Record, pool: Records, new: int, gamma: float, heap: FloatArray) -
     """Forget the dominated, if it is time: at once (strict), or when the limit is reached."""
     if bag["rule"] == STRICT:
         prune_strictly(bag, pool, new)
-    elif bag["tail"] - bag["head"] - bag["size"] >= bag["limit"]:
+    elif candidates(bag) >= bag["limit"]:
         prune(bag, pool, heap)
-        candidates = bag["tail"] - bag["head"] - bag["size"]
-        bag["limit"] = candidates + max(int(np.ceil(gamma * candidates)), 2 * bag["k"])
+        left = candidates(bag)
+        bag["limit"] = left + max(int(np.ceil(gamma * left)), 2 * bag["k"])
 
 
 @compiled

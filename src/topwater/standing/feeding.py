@@ -147,16 +147,6 @@ def trim(
 
 
 @compiled
-def fill_quietly(bag: Record, pool: Records) -> None:
-    """Fill the top from the bag."""
-    while bag["size"] < bag["k"]:
-        at = bags.following(bag, pool)
-        if at < 0:
-            return
-        bags.top_insert(bag, pool, pool[at]["cost"], pool[at]["seq"], pool[at]["stamp"])
-
-
-@compiled
 def pass_on(
     band: Record, pool: Records, cost: float, seq: int, stamp: int, gamma: float, heap: FloatArray
 ) -> bool:
@@ -164,12 +154,13 @@ def pass_on(
     if not bags.has_room(band, pool):
         return False
     at = bags.insert(band, pool, cost, seq, stamp, 0)
+    bags.place(band, pool, cost, seq, stamp)
     bags.tidy(band, pool, at, gamma, heap)
     return True
 
 
 @compiled
-def leave(
+def leave(  # noqa: C901
     query: Record,
     band: Record,
     filter_: Record,
@@ -207,7 +198,8 @@ def leave(
             filter_["head"] += 1
         if filter_["oldest"] < after:
             bags.top_drop(filter_, pool, after - 1)
-            fill_quietly(filter_, pool)
+            if filter_["size"] < k and filter_["covers"] == 0:
+                bags.refill(filter_, pool)
         kth = bags.kth_cost(filter_, pool)
         slot = query["ring"] + leaving % query["slots"]
         if minima[slot] < kth:
@@ -315,21 +307,24 @@ def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> 
 def move_up(
     q: int, band: Record, pool: Records, step: int, floor: float, told: Records, size: int
 ) -> tuple[bool, int]:
-    """Fill the top from the bag, and tell who is there for the first time.
+    """After some have left: fill the top, and tell who is among the k best for the first time.
 
-    Stops, and says so, at one that does not cost less than ``floor``: it may not be the next best.
+    Does neither, and says so, if one of them does not cost less than ``floor``: it may not be the
+    next best.
     """
-    while band["size"] < band["k"]:
-        at = bags.following(band, pool)
-        if at < 0:
-            return floor < np.inf, size
+    if band["size"] < band["k"] and band["covers"] == 0:
+        bags.refill(band, pool)
+    if floor < np.inf and bags.kth_cost(band, pool) >= floor:
+        return True, size
+    for at in range(band["top"], band["top"] + min(band["size"], band["k"])):
         entry = pool[at]
-        if entry["cost"] >= floor:
-            return True, size
-        bags.top_insert(band, pool, entry["cost"], entry["seq"], entry["stamp"])
         if entry["mark"] & REPORTED == 0:
             entry["mark"] |= REPORTED
+            there = bags.position_of(band, pool, entry["seq"])
+            if there >= 0:
+                pool[there]["mark"] |= REPORTED
             size = tell(told, size, q, entry["seq"], step, entry["cost"])
+    bags.find_oldest(band, pool)
     return False, size
 
 
@@ -355,21 +350,26 @@ def take(
         Where the new one is in the bag; whether who is next can't be said; how many results.
     """
     cutoff = stamp - query["width"]
-    if band["oldest"] <= cutoff:
+    drops = band["oldest"] <= cutoff
+    if drops:
         bags.top_drop(band, pool, cutoff)
     bags.skip_expired(band, pool, cutoff)
+    floor = np.inf
+    if query["watch"] == WATCHED and (drops or band["size"] < band["k"]):
+        floor = refused_from(query, minima)
     new = -1
     if enters:
         new = bags.insert(band, pool, cost, seq, stamp, 0)
-        last = band["top"] + band["size"] - 1
-        if band["size"] > 0 and bags.better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
-            bags.top_insert(band, pool, cost, seq, stamp)
+        at = bags.place(band, pool, cost, seq, stamp)
+        if 0 <= at < band["k"]:
+            if cost >= floor:
+                return new, True, size
+            pool[band["top"] + at]["mark"] = REPORTED
             pool[new]["mark"] = REPORTED
             size = tell(told, size, q, seq, seq, cost)
-    if band["size"] == band["k"]:
-        return new, False, size
-    floor = refused_from(query, minima) if query["watch"] == WATCHED else np.inf
-    doubt, size = move_up(q, band, pool, seq, floor, told, size)
+    doubt = False
+    if drops:
+        doubt, size = move_up(q, band, pool, seq, floor, told, size)
     return new, doubt, size
 
 
@@ -549,7 +549,7 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                     if not bags.has_room(filter_, pool):
                         return CRAMPED, size
                     new = bags.insert(filter_, pool, cost, seq, stamp, 0)
-                    enters = bags.top_insert(filter_, pool, cost, seq, stamp)
+                    enters = 0 <= bags.place(filter_, pool, cost, seq, stamp) < k
                     if enters:
                         pool[new]["mark"] = PASSED
                     if filter_["rule"] != PROBABILISTIC:

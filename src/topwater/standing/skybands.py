@@ -157,7 +157,7 @@ class Skybands:
     def top(self, slot: int) -> Records:
         """A query's best k of its window, best first."""
         bag = self._bags[2 * slot]
-        return self._pool[bag["top"] : bag["top"] + bag["size"]].copy()
+        return self._pool[bag["top"] : bag["top"] + min(bag["size"], bag["k"])].copy()
 
     def held(self) -> IntArray:
         """The positions of all objects that a query or its filter refers to."""
@@ -241,7 +241,7 @@ class Skybands:
         for bag, rule in ((band, self._composition.band), (filter_, self._composition.filter)):
             for name in BAG.names or ():
                 bag[name] = 0
-            bag["bound"], bag["oldest"] = np.inf, NEVER
+            bag["bound"], bag["oldest"], bag["covers"] = np.inf, NEVER, 1
             bag["k"] = k if rule else 0
             bag["rule"] = _RULES[rule or "strict"]
             bag["limit"] = 4 * k
@@ -254,8 +254,9 @@ class Skybands:
         elif self._composition.filter is not None:
             # With an index, what is not among a filter's k best is not even looked at.
             filter_["spare"] = int(self._index.mode != NO_INDEX)
-        for bag in (band, filter_):
+        for bag, more in ((band, max(8, k // 4)), (filter_, max(4, k // 8))):
             if bag["k"]:
+                bag["wide"] = k + min(more, int(bag["limit"]) - k)
                 self._place(bag, 2 * int(bag["limit"] + bag["spare"]) + 8)
 
     def _sized(self, slot: int) -> None:
@@ -306,7 +307,7 @@ class Skybands:
 
     def _place(self, bag: Any, room: int) -> None:
         """Give a bag a stretch of the pool; what it holds moves along."""
-        wanted = room + int(bag["k"])
+        wanted = room + int(bag["wide"])
         if self._used + wanted > len(self._pool):
             self._repack(wanted)
         held = self._pool[bag["base"] + bag["head"] : bag["base"] + bag["tail"]].copy()
@@ -328,7 +329,7 @@ class Skybands:
 
     def _wanted(self) -> int:
         live = self._bags[self._bags["room"] > 0]
-        return int((live["room"] + live["k"]).sum())
+        return int((live["room"] + live["wide"]).sum())
 
     def _repack(self, more: int) -> None:
         """Bring all bags together, with room for ``more`` entries and as many again as now."""
@@ -337,14 +338,14 @@ class Skybands:
         self._used = 0
         for bag in self._bags:
             if bag["room"]:
-                size, room, k = int(bag["tail"] - bag["head"]), int(bag["room"]), int(bag["k"])
+                size, room = int(bag["tail"] - bag["head"]), int(bag["room"])
                 first = bag["base"] + bag["head"]
                 self._pool[self._used : self._used + size] = old[first : first + size]
                 top = old[bag["top"] : bag["top"] + bag["size"]]
                 self._pool[self._used + room : self._used + room + len(top)] = top
                 bag["base"], bag["top"] = self._used, self._used + room
                 bag["head"], bag["tail"] = 0, size
-                self._used += room + k
+                self._used += room + int(bag["wide"])
         self._repack_minima()
 
     def _repack_minima(self) -> None:

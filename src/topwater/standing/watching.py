@@ -186,11 +186,9 @@ def turn_exact(
     band["rule"] = RELAXED
     band["limit"] = band["tail"] + max(int(np.ceil(gamma * band["tail"])), 2 * k)
     band["bound"] = np.inf
-    band["size"] = 0
+    band["size"] = band["covers"] = 0
     band["oldest"] = NEVER
-    filter_["head"] = filter_["tail"] = filter_["size"] = 0
-    filter_["oldest"] = NEVER
-    filter_["bound"] = np.inf
+    _clear(filter_)
     query["buffer"] = query["recent"]
     cut(query, minima, query["recent"], 6, np.inf)
     query["current"] = -NEVER
@@ -256,12 +254,23 @@ def turn_watched(
     band["rule"] = PROBABILISTIC
     band["limit"] = keep
     band["bound"] = pivot
-    filter_["head"] = filter_["tail"] = filter_["size"] = 0
+    # Those that waited behind the k best were the next of the skyband, not of all these.
+    band["size"] = min(band["size"], band["k"])
+    band["covers"] = 0
+    _clear(filter_)
     query["buffer"] = 0
     cut(query, minima, query["width"], PORTIONS, pivot)
     query["current"] = stamps[row - 1] // query["portion"]
     query["watch"] = WATCHED
     return True
+
+
+@compiled
+def _clear(bag: Record) -> None:
+    bag["head"] = bag["tail"] = bag["size"] = 0
+    bag["covers"] = 1
+    bag["oldest"] = NEVER
+    bag["bound"] = np.inf
 
 
 @compiled
