@@ -110,6 +110,30 @@ def test_result_stream_and_answers_equal_sorting_every_window(
         assert set(found[query.name]) == expected, query
 
 
+@pytest.mark.parametrize("indexed", [True, False, "auto"])
+@pytest.mark.parametrize("dimensions", [1, 2, 4, 7, 10])
+def test_up_to_ten_dimensions_with_and_without_the_index(
+    dimensions: int, indexed: bool | str
+) -> None:
+    rng = np.random.default_rng(dimensions)
+    names = [f"c{d}" for d in range(dimensions)]
+    size, n, k = 9_000, 1_500, 4
+    columns = rng.normal(size=(dimensions, size)) ** 3
+    standing = Standing(names, indexed=indexed)  # type: ignore[arg-type]
+    points = rng.normal(size=(20, dimensions)) ** 3
+    for number, point in enumerate(points):
+        at = dict(zip(names, point.tolist(), strict=True))
+        score = WeightedSum(at) if number % 5 == 4 else Euclidean(at)
+        standing.register(StandingQuery(number, k, n, score))
+    standing.add(dict(zip(names, columns, strict=True)))
+    for number, point in enumerate(points):
+        costs = np.zeros(size)
+        for column, coordinate in zip(columns, point, strict=True):
+            costs += -coordinate * column if number % 5 == 4 else (column - coordinate) ** 2
+        best = top(costs, np.arange(1, size + 1), k, n)
+        assert standing.top(number).key.tolist() == [row + 1 for row in best]
+
+
 @pytest.mark.parametrize("algorithm", ["rapf", "sasf", "ra"])
 @pytest.mark.parametrize("buffer", [1, 2, 5, 20])
 def test_any_exact_buffer_gives_the_same(algorithm: str, buffer: int) -> None:
