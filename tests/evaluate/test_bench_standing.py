@@ -37,6 +37,7 @@ from topwater.evaluate.bench_standing_runs import (
 )
 from topwater.evaluate.bench_standing_tables import show, show_errors
 from topwater.evaluate.bench_standing_targets import check_targets
+from topwater.standing import skybands
 from topwater.standing.standing import algorithms
 
 TINY = Effort(
@@ -265,6 +266,19 @@ def test_pa_keeps_its_bound_in_random_order() -> None:
         assert row.missed <= row.missed_bound / 2
         assert row.wrong <= row.wrong_bound / 2
         assert row.results > 50
+
+
+def test_errors_in_random_order_are_seen_if_too_few_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else that none was found would mean nothing: with its own limit ``pa`` hardly ever errs."""
+    case = errors.Case("uniform", 9, 2, window=4_000, objects=40_000, queries=40)
+    assert {row.missed for row in errors.count_errors(case)} == {0.0}
+    monkeypatch.setattr(skybands, "limit", lambda _k, _n, _sigma: 0)
+    (pa, auto) = errors.count_errors(case)
+    assert pa.missed > 10 * pa.missed_bound
+    assert pa.wrong > 10 * pa.wrong_bound
+    assert (auto.missed, auto.wrong) == (0, 0)
 
 
 @pytest.mark.parametrize("data", ["falling", "wave", "correlated"])
