@@ -222,6 +222,13 @@ def test_ordering_compares_the_best_of_each() -> None:
     assert found["all exact ones report the same"].missed == ["uniform d 2 k 9 snn"]
 
 
+def test_rows_with_fewer_queries_are_not_compared() -> None:
+    rows = [_row("rapf", 3.0), _row("snn", 1.0, queries=40, indexed=True, exact=False)]
+    found = _verdicts(*rows)
+    assert found["snn behind rapf from k 9 on"].reached is None
+    assert found["all exact ones report the same"].reached is False
+
+
 def test_the_choice_of_the_index_is_compared_with_the_better_one() -> None:
     told = "the index is used where it pays: within 1.1 x the better choice"
     rows = [_row("pa", 2.0), _row("pa", 1.0, indexed=True)]

@@ -4,7 +4,8 @@ The yardstick is one compiled pass that only computes the squared distances of t
 and queries: no query that is not indexed can be answered with less. Everything is measured in the
 steady state, after the windows are full, in the default scenario of the paper on the skyband
 family (its Table IX). Who is too slow is measured on fewer objects, and if even the first window
-would take too long, with fewer queries: the ratio is per object and query.
+would take too long, with fewer queries. The ratio is per object and query; yet with fewer queries
+what all of them share weighs more, so that such rows are not compared with others.
 """
 
 from __future__ import annotations
