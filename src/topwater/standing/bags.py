@@ -384,9 +384,9 @@ def position_of(bag: Record, pool: Records, seq: int) -> int:
 
 
 @compiled
-def beaten_by(bag: Record, pool: Records, cost: float) -> int:
-    """How many in the bag after its first cost at most ``cost``."""
-    count = 0
-    for at in range(bag["base"] + bag["head"] + 1, bag["base"] + bag["tail"]):
-        count += int(pool[at]["cost"] <= cost)
+def beaten_after(pool: Records, at: int, end: int) -> int:
+    """How many of those after ``at`` and before ``end`` beat the one at ``at``."""
+    count, cost = 0, pool[at]["cost"]
+    for other in range(at + 1, end):
+        count += int(pool[other]["cost"] <= cost)
     return count

@@ -125,7 +125,9 @@ def trim(
 ) -> None:
     """Keep the best of a probabilistic bag; the worst cost kept is its new bound.
 
-    With a filter, what is forgotten without having been passed on lowers its portion's bound.
+    With a filter, what is forgotten without having been passed on lowers its portion's bound. So it
+    does in a watched query; and there what was told stays until it can't come back, or it would be
+    told again.
     """
     base = bag["base"]
     first, end = base + bag["head"], base + bag["tail"]
@@ -134,7 +136,11 @@ def trim(
     pivot = bags.select(scratch, end - first, bag["limit"] - 1)
     to = base
     for at in range(first, end):
-        if pool[at]["cost"] <= pivot:
+        if pool[at]["cost"] <= pivot or (
+            slots > 0
+            and pool[at]["mark"] & REPORTED != 0
+            and bags.beaten_after(pool, at, end) < bag["k"]
+        ):
             if to != at:
                 pool[to] = pool[at]
             to += 1
@@ -160,7 +166,67 @@ def pass_on(
 
 
 @compiled
-def leave(  # noqa: C901
+def pass_refused(
+    query: Record,
+    band: Record,
+    filter_: Record,
+    pool: Records,
+    columns: FloatArray,
+    point: FloatArray,
+    weight: FloatArray,
+    stamps: IntArray,
+    origin: int,
+    end: int,
+    leaving: int,
+    gamma: float,
+    rows: IntArray,
+    costs: FloatArray,
+    scratch: FloatArray,
+    heap: FloatArray,
+) -> bool:
+    """Look again at all objects of a portion that leaves, and pass on what may still matter.
+
+    From the youngest back: what k of the filter's best and the younger of the portion beat can't.
+    False: the query's bag needs room.
+    """
+    k = band["k"]
+    first = first_from(stamps, 0, end, leaving * query["portion"])
+    first = max(first, query["born"] - origin)
+    last = first_from(stamps, first, end, (leaving + 1) * query["portion"])
+    # The first half of the heap is for pruning the bag.
+    best, size = heap[len(heap) // 2 :], 0
+    for at in range(filter_["top"], filter_["top"] + min(filter_["size"], k)):
+        bags.undominated(best, size, k, pool[at]["cost"])
+        size += 1
+    bound = bags.kth_cost(filter_, pool)
+    while first < last:
+        piece = max(first, last - len(rows) + 1)
+        n = scan(
+            query["kind"],
+            columns,
+            query["column"],
+            piece,
+            last,
+            point,
+            weight,
+            bound,
+            rows,
+            costs,
+            scratch,
+        )
+        for i in range(n - 1, -1, -1):
+            if bags.undominated(best, size, k, costs[i]):
+                size = min(size + 1, k)
+                seq, stamp = origin + rows[i], stamps[rows[i]]
+                known = bags.position_of(band, pool, seq) >= 0
+                if not known and not pass_on(band, pool, costs[i], seq, stamp, gamma, heap):
+                    return False
+        last = piece
+    return True
+
+
+@compiled
+def leave(
     query: Record,
     band: Record,
     filter_: Record,
@@ -188,11 +254,15 @@ def leave(  # noqa: C901
         leaving = query["left"]
         after = (leaving + 1) * portion
         while filter_["head"] < filter_["tail"]:
-            entry = pool[filter_["base"] + filter_["head"]]
+            here = filter_["base"] + filter_["head"]
+            entry = pool[here]
             if entry["stamp"] >= after:
                 break
             cost, seq, stamp = entry["cost"], entry["seq"], entry["stamp"]
-            matters = entry["mark"] & PASSED == 0 and bags.beaten_by(filter_, pool, cost) < k
+            matters = (
+                entry["mark"] & PASSED == 0
+                and bags.beaten_after(pool, here, filter_["base"] + filter_["tail"]) < k
+            )
             if matters and not pass_on(band, pool, cost, seq, stamp, gamma, heap):
                 return False
             filter_["head"] += 1
@@ -202,31 +272,25 @@ def leave(  # noqa: C901
                 bags.refill(filter_, pool)
         kth = bags.kth_cost(filter_, pool)
         slot = query["ring"] + leaving % query["slots"]
-        if minima[slot] < kth:
-            first = max(first_from(stamps, 0, end, leaving * portion), query["born"] - origin)
-            last = first_from(stamps, first, end, after)
-            while first < last:
-                piece = min(last, first + len(rows) - 1)
-                n = scan(
-                    query["kind"],
-                    columns,
-                    query["column"],
-                    first,
-                    piece,
-                    point,
-                    weight,
-                    kth,
-                    rows,
-                    costs,
-                    scratch,
-                )
-                for i in range(n):
-                    seq = origin + rows[i]
-                    if bags.position_of(band, pool, seq) < 0 and not pass_on(
-                        band, pool, costs[i], seq, stamps[rows[i]], gamma, heap
-                    ):
-                        return False
-                first = piece
+        if minima[slot] < kth and not pass_refused(
+            query,
+            band,
+            filter_,
+            pool,
+            columns,
+            point,
+            weight,
+            stamps,
+            origin,
+            end,
+            leaving,
+            gamma,
+            rows,
+            costs,
+            scratch,
+            heap,
+        ):
+            return False
         minima[slot] = np.inf
         query["left"] += 1
     return True

@@ -257,7 +257,8 @@ class Skybands:
         for bag, more in ((band, max(8, k // 4)), (filter_, max(4, k // 8))):
             if bag["k"]:
                 bag["wide"] = k + min(more, int(bag["limit"]) - k)
-                self._place(bag, 2 * int(bag["limit"] + bag["spare"]) + 8)
+                many = 4 if self._composition.watched else 2
+                self._place(bag, many * int(bag["limit"] + bag["spare"]) + 8)
 
     def _sized(self, slot: int) -> None:
         """Set how many a probabilistic band keeps, for the objects that its windows have."""
@@ -365,7 +366,7 @@ class Skybands:
         self._rows: IntArray = np.empty(BLOCK + 1, np.int64)
         self._costs: FloatArray = np.empty(BLOCK + 1)
         self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))
-        self._heap: FloatArray = np.empty(max(k, int(self._queries["keep"].max(initial=0))) + 1)
+        self._heap: FloatArray = np.empty(2 * max(k, int(self._queries["keep"].max(initial=0))) + 2)
         self._told: Records = np.empty(_RESULTS + 2 * k + 4, feeding.TOLD)
 
 

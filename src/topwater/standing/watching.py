@@ -198,7 +198,7 @@ def turn_exact(
 
 
 @compiled
-def turn_watched(
+def turn_watched(  # noqa: C901  (two passes over the window)
     query: Record,
     band: Record,
     filter_: Record,
@@ -219,7 +219,7 @@ def turn_watched(
         return False
     _to_front(band, pool)
     base, old, keep = band["base"], band["tail"], query["keep"]
-    if old + keep > band["room"]:
+    if 2 * old + keep > band["room"]:
         return False
     first = first_inside(query, stamps, row, origin)
     size = 0
@@ -234,17 +234,26 @@ def turn_watched(
                 size = min(size + 1, keep)
         begin = end
     pivot = heap[0] if size == keep else np.inf
-    to, begin = base + old, first
+    ties = 0
+    for i in range(size):
+        ties += int(heap[i] == pivot)
+    to, begin, before = base + old, first, base
     while begin < row:
         end = min(row, begin + STRETCH)
         costs_of(
             query["kind"], columns, query["column"], begin, end - begin, point, weight, scratch
         )
         for i in range(end - begin):
-            if scratch[i] <= pivot and to < base + old + keep:
-                seq = origin + begin + i
-                before = bags.position_of(band, pool, seq)
-                mark = pool[before]["mark"] if before >= 0 else 0
+            seq = origin + begin + i
+            while before < base + old and pool[before]["seq"] < seq:
+                before += 1
+            mark = 0
+            if before < base + old and pool[before]["seq"] == seq:
+                mark = pool[before]["mark"]
+            tied = scratch[i] == pivot and ties > 0
+            ties -= int(tied)
+            # What was told may not be forgotten, or it would be told again.
+            if tied or scratch[i] < pivot or mark != 0:
                 bags.write(pool[to], scratch[i], seq, stamps[begin + i], mark)
                 to += 1
         begin = end
