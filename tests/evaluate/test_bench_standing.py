@@ -297,6 +297,7 @@ def test_pa_breaks_its_bound_in_other_orders(data: str) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(3_600)
 def test_pa_keeps_its_bound_over_200_runs_of_the_default_scenario() -> None:
     for row in errors.count_errors(errors.full()[0]):
         assert row.runs == 200
