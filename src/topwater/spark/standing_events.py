@@ -37,7 +37,6 @@ EVENTS, CHANGES = "events", "changes"
 
 _PACKED = "task int, part int, portion binary"
 _FOR_ONE = f"shard int, {_PACKED}"
-_LARGEST = 1e150  # what is farther out would overflow when squared
 
 
 def value_name(number: int) -> str:
@@ -99,7 +98,7 @@ def usable(table: pa.Table) -> tuple[pa.Table, Counts]:
     good = np.ones(table.num_rows, bool)
     for name in table.column_names:
         if name.startswith(value_name(0)[:-1]):
-            good &= np.abs(_numbers(table.column(name))) < _LARGEST
+            good &= np.abs(_numbers(table.column(name))) < FARTHEST
     key_ok = _present(table, KEY) if KEY in table.column_names else np.ones_like(good)
     times = table.column(TIME).fill_null(FARTHEST).to_numpy()
     time_ok = np.abs(times) < FARTHEST

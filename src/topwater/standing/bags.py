@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from topwater.model import FloatArray
+from topwater.model import FloatArray, IntArray
 from topwater.standing.costs import compiled
 
 Records: TypeAlias = npt.NDArray[np.void]
@@ -61,6 +61,14 @@ PASSED: Final = 2
 """Marks: was in the top once; was let through by the filter."""
 
 NEVER: Final = 1 << 62
+
+
+def positions_in(pool: Records, first: IntArray, sizes: IntArray) -> IntArray:
+    """The positions of the objects in stretches of the pool, one after the other."""
+    before = np.cumsum(sizes) - sizes
+    at = np.repeat(first - before, sizes) + np.arange(sizes.sum())
+    seqs: IntArray = pool["seq"][at]
+    return seqs
 
 
 @compiled

@@ -169,13 +169,7 @@ def gather(  # noqa: C901  (the box, and whether it pays)
     found = 0
     for i in range(n):
         row = rows[i]
-        cost = 0.0
-        if kind == EUCLIDEAN:
-            for d in range(len(point)):
-                apart = columns[base + d, row] - point[d]
-                cost += apart * apart
-        else:
-            cost = cost_of(kind, columns, base, row, point, weight)
+        cost = cost_of(kind, columns, base, row, point, weight)
         if cost <= bound:
             at = found
             while at > 0 and rows[at - 1] > row:

@@ -41,22 +41,31 @@ _CODE: Final = 1 << 32
 
 @compiled
 def cost_of(
-    kind: int, columns: FloatArray, base: int, row: int, point: FloatArray, weight: FloatArray
+    kind: int,
+    columns: FloatArray,
+    base: int,
+    row: int,
+    point: FloatArray,
+    weight: FloatArray,
 ) -> float:
-    """What one object costs, to the same bits as below. The query's first column is ``base``."""
-    total = 0.0
-    for d in range(len(point)):
-        value = columns[base + d, row]
-        if kind == EUCLIDEAN:
-            total += (value - point[d]) * (value - point[d])
-        elif kind == LARGEST:
-            total = max(total, weight[d] * abs(value - point[d]))
-        elif kind == ABSOLUTE:
-            total += weight[d] * abs(value - point[d])
+    """What one object costs: the same bits as ``costs_of``. The first column is ``base``."""
+    total, first, at = 0.0, np.uint64(base), np.uint64(row)
+    if kind == EUCLIDEAN:
+        for d in range(np.uint64(len(point))):
+            apart = columns[first + d, at] - point[d]
+            total += apart * apart
+        return total
+    for d in range(np.uint64(len(point))):
+        value, w = columns[first + d, at], weight[d]
+        if kind == LINEAR:
+            total += w * value
         elif kind == SQUARES:
-            total += weight[d] * ((value - point[d]) * (value - point[d]))
+            apart = value - point[d]
+            total += w * (apart * apart)
+        elif kind == ABSOLUTE:
+            total += w * abs(value - point[d])
         else:
-            total += weight[d] * value
+            total = max(total, w * abs(value - point[d]))
     return total
 
 

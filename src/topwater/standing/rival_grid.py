@@ -21,7 +21,7 @@ from numba import njit
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing.bags import Record, Records
-from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES, compiled
+from topwater.standing.costs import EUCLIDEAN, LARGEST, LINEAR, SQUARES, compiled
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -260,33 +260,3 @@ def watch_all(watched: npt.NDArray[np.uint64], cells: IntArray, q: int, on: bool
     """Let a query watch cells, or watch them no longer."""
     for cell in cells:
         watch(watched, cell, q, on)
-
-
-@compiled
-def cost_of(
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    row: int,
-    point: FloatArray,
-    weight: FloatArray,
-) -> float:
-    """What one object costs: the same bits as ``costs_of``."""
-    total, first, at = 0.0, np.uint64(base), np.uint64(row)
-    if kind == EUCLIDEAN:
-        for d in range(np.uint64(len(point))):
-            apart = columns[first + d, at] - point[d]
-            total += apart * apart
-        return total
-    for d in range(np.uint64(len(point))):
-        value, w = columns[first + d, at], weight[d]
-        if kind == LINEAR:
-            total += w * value
-        elif kind == SQUARES:
-            apart = value - point[d]
-            total += w * (apart * apart)
-        elif kind == ABSOLUTE:
-            total += w * abs(value - point[d])
-        else:
-            total = max(total, w * abs(value - point[d]))
-    return total

@@ -9,11 +9,10 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import Record, Records
-from topwater.standing.costs import compiled, scan
+from topwater.standing.costs import compiled, cost_of, scan
 from topwater.standing.rival_grid import (
     Grid,
     Listing,
-    cost_of,
     inlined,
     least,
     list_cells,

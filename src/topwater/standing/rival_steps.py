@@ -18,9 +18,10 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import REPORTED, Record, Records
-from topwater.standing.costs import compiled
-from topwater.standing.feeding import CRAMPED, FED, FULL, first_from, tell
-from topwater.standing.rival_grid import Grid, Listing, cell_of, cost_of, inlined, store
+from topwater.standing.costs import compiled, cost_of
+from topwater.standing.feeding import CRAMPED, FED, FULL, tell
+from topwater.standing.filtering import first_from
+from topwater.standing.rival_grid import Grid, Listing, cell_of, inlined, store
 from topwater.standing.rival_search import Space, Watchers, search, watch_anew
 
 SCARCE: Final = 3

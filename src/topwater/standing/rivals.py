@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.standing.bags import BAG, ENTRY, NEVER, RELAXED, Records
+from topwater.standing.bags import BAG, ENTRY, NEVER, RELAXED, Records, positions_in
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
 from topwater.standing.feeding import CRAMPED, FED, FULL, TOLD
@@ -133,10 +133,7 @@ class Gridded:
         if self._skyband:
             first = self._bags["base"] + self._bags["head"]
             sizes = self._bags["tail"] - self._bags["head"]
-        before = np.cumsum(sizes) - sizes
-        at = np.repeat(first - before, sizes) + np.arange(sizes.sum())
-        seqs: IntArray = self._pool["seq"][at]
-        return seqs
+        return positions_in(self._pool, first, sizes)
 
     @property
     def reach(self) -> int:

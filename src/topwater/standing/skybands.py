@@ -12,7 +12,16 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
 from topwater.standing import feeding
-from topwater.standing.bags import BAG, ENTRY, NEVER, PROBABILISTIC, RELAXED, STRICT, Records
+from topwater.standing.bags import (
+    BAG,
+    ENTRY,
+    NEVER,
+    PROBABILISTIC,
+    RELAXED,
+    STRICT,
+    Records,
+    positions_in,
+)
 from topwater.standing.cells import NO_INDEX
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
@@ -163,10 +172,7 @@ class Skybands:
         """The positions of all objects that a query or its filter refers to."""
         first = self._bags["base"] + self._bags["head"]
         sizes = self._bags["tail"] - self._bags["head"]
-        before = np.cumsum(sizes) - sizes
-        at = np.repeat(first - before, sizes) + np.arange(sizes.sum())
-        seqs: IntArray = self._pool["seq"][at]
-        return seqs
+        return positions_in(self._pool, first, sizes)
 
     @property
     def reach(self) -> int:

@@ -19,7 +19,8 @@ from topwater.standing.skybands import Composition, Rule, Skybands
 from topwater.standing.store import Store
 from topwater.topk.criterion import limit
 
-_FARTHEST = 1e150
+FARTHEST = 1e150
+"""What is farther out would overflow when squared, and is no coordinate."""
 _ROWS = 1 << 16
 _MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])
 """How the cost of a query's object becomes its score."""
@@ -321,7 +322,7 @@ class Standing:
                 fix="give the objects a column 'time' in whole milliseconds",
             )
         columns = np.vstack([_numbers(objects[name]) for name in self.settings.columns])
-        good = np.all(np.abs(columns) < _FARTHEST, axis=0)
+        good = np.all(np.abs(columns) < FARTHEST, axis=0)
         bad_score = int(np.sum(~good))
         keys = None if "key" not in objects else np.asarray(objects["key"])
         times = None if "time" not in objects else np.asarray(objects["time"], np.int64)

@@ -25,6 +25,7 @@ from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import NEVER, PROBABILISTIC, RELAXED, Record, Records
 from topwater.standing.costs import STRETCH, compiled, cost_of, costs_of
+from topwater.standing.filtering import first_from
 
 UNWATCHED: Final = 0
 WATCHED: Final = 1
@@ -43,15 +44,8 @@ _ALARM: Final = 4.0
 @compiled
 def first_inside(query: Record, stamps: IntArray, row: int, origin: int) -> int:
     """The first row of the window whose last row is before ``row``."""
-    low, high = max(0, query["born"] - origin), row
     cutoff = stamps[row - 1] - query["width"]
-    while low < high:
-        middle = (low + high) // 2
-        if stamps[middle] <= cutoff:
-            low = middle + 1
-        else:
-            high = middle
-    return int(low)
+    return first_from(stamps, max(0, query["born"] - origin), row, cutoff + 1)
 
 
 @compiled
