@@ -18,11 +18,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from topwater import demo
-from topwater.cli import _cause, app
+from topwater.cli import app
 from topwater.demo import Report, Scene, Standing, judged
 from topwater.errors import EnvironmentProblem
 from topwater.local import run
-from topwater.terminal import stop_flag
+from topwater.terminal import cause, stop_flag
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def failing(error: BaseException) -> object:
 @pytest.mark.parametrize(
     ("error", "code", "told"),
     [
-        (EnvironmentProblem("no Java", fix="get one"), 1, "error: no Java\n  fix: get one\n"),
+        (EnvironmentProblem("no Java", fix="get one"), 3, "error: no Java\n  fix: get one\n"),
         (ValueError("a\nb\n=== Streaming Query ===\nplan"), 1, "error: b\n  fix: see the trace"),
         (KeyboardInterrupt(), 130, "stopped\n"),
     ],
@@ -86,13 +86,13 @@ def test_a_wrong_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_unknown_policy_is_refused_before_spark_starts() -> None:
     result = runner.invoke(app, ["demo", "--policy", "best"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "'best' is unknown" in result.stderr
     assert "worth" in result.stderr
 
 
 def test_an_error_without_words_is_named_by_its_type() -> None:
-    assert _cause(ValueError()) == "ValueError"
+    assert cause(ValueError()) == "ValueError"
 
 
 def test_the_demo_is_judged_by_the_truth_and_by_others() -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -14,9 +13,7 @@ from rich.console import Console
 from topwater.errors import TopwaterError
 from topwater.evaluate.bench_cli import app as bench
 from topwater.evaluate.experiment_cli import app as experiment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from topwater.terminal import Debug, told
 
 app = typer.Typer(
     name="topwater",
@@ -31,8 +28,6 @@ app.add_typer(experiment, name="experiment")
 
 examples = typer.Typer(help="Services on this machine to try sources against.")
 app.add_typer(examples, name="serve-example", no_args_is_help=True)
-
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -70,7 +65,7 @@ def demo(
     Prints each window when it closes, and in the end how right the answers were: against the
     truth, and against the published policies on the same stream with the same budget.
     """
-    with _told(debug):
+    with told(debug):
         from topwater.demo import JsonLines, Lines, Scene, run
 
         scene = Scene(windows, budget, policy, seed)
@@ -92,7 +87,7 @@ def state(
     debug: Debug = False,
 ) -> None:
     """What a query on Spark remembers: its windows, candidates and replica, shard by shard."""
-    with _told(debug):
+    with told(debug):
         from topwater.spark import read_state, session
         from topwater.spark.state import lines
 
@@ -123,7 +118,7 @@ def run(
     Lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD with a "time" in
     *.jsonl. Streams and services may also be written down next to the query: NAME.toml.
     """
-    with _told(debug):
+    with told(debug):
         from topwater.running import Job, JsonLines, Lines
         from topwater.running import run as run_query
 
@@ -138,7 +133,7 @@ def explain(
     debug: Debug = False,
 ) -> None:
     """What a query would do: its windows, list and budget; what is exact, and why."""
-    with _told(debug):
+    with told(debug):
         from topwater.rspql import explain as explained
 
         typer.echo(explained(_text_of(query)))
@@ -178,7 +173,7 @@ def followers(
     GET /followers?ids=1000,1001 knows up to 100 users a request, /users/1000 one, and /sparql
     answers SPARQL 1.1. GET /stats tells how many requests were answered and refused.
     """
-    with _told(debug):
+    with told(debug):
         from topwater.serving import ServiceSettings, serve
 
         settings = ServiceSettings(
@@ -193,31 +188,3 @@ def followers(
             speed=speed,
         )
         serve(settings, typer.echo)
-
-
-@contextlib.contextmanager
-def _told(debug: bool) -> Iterator[None]:
-    """Errors as two lines (what is wrong, what to do) and an exit code."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if debug:
-            raise
-        typer.echo("stopped", err=True)
-        raise typer.Exit(130) from None
-    except TopwaterError as error:
-        if debug:
-            raise
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
-    except Exception as error:
-        if debug:
-            raise
-        typer.echo(f"error: {_cause(error)}\n  fix: see the traceback with --debug", err=True)
-        raise typer.Exit(1) from None
-
-
-def _cause(error: Exception) -> str:
-    """The line that names the cause: PySpark puts it last, before a dump of the whole plan."""
-    told = str(error).split("=== Streaming Query ===")[0].strip()
-    return told.splitlines()[-1].strip() if told else type(error).__name__

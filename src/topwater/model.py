@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -203,6 +203,17 @@ class Answer:
     def scores(self) -> list[float]:
         """The scores, best first."""
         return [row.score for row in self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; times are in milliseconds since 1970.
+
+        Examples
+        --------
+        >>> answer = Answer(Window(0, 0, 10), (Row(1, "ann", 2.5, 7),))
+        >>> answer.to_dict()["window"], answer.to_dict()["rows"][0]["key"]
+        ({'index': 0, 'opens': 0, 'closes': 10}, 'ann')
+        """
+        return asdict(self) | {"problems": dict(self.problems)}
 
 
 Problem: TypeAlias = Literal[

@@ -298,5 +298,5 @@ def test_command_prints_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_command_refuses_an_unknown_list() -> None:
     result = CliRunner().invoke(bench_cli.app, ["core", "--lists", "nope"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "use one of: panes, mintopk" in result.stderr

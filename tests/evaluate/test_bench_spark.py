@@ -65,7 +65,7 @@ def test_the_command_compares_answers_and_prints_json_or_tables(
 
 def test_few_rows_are_refused() -> None:
     result = CliRunner().invoke(bench_cli.app, ["spark", "--rows", "100"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "must be 20,000 or more" in result.stderr
     with pytest.raises(QueryError):
         Size.of(19_999)

@@ -350,7 +350,7 @@ def test_a_port_that_is_taken() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = CliRunner().invoke(app, ["serve-example", "followers", "--port", str(port)])
-        assert result.exit_code == 1
+        assert result.exit_code == 3
         assert result.stderr.startswith(f"error: the port {port} can't be used: Address already")
         assert "fix: pass --port 0" in result.stderr
         with (
@@ -368,7 +368,7 @@ def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda name, *more: None if name == "uvicorn" else find(name, *more),
     )
     result = CliRunner().invoke(app, ["serve-example", "followers"])
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert result.stderr == (
         'error: the package uvicorn is not installed\n  fix: pip install "topwater[serve]"\n'
     )
@@ -391,7 +391,7 @@ def test_settings_that_can_not_work(settings: dict[str, Any], field: str) -> Non
 
 def test_settings_on_the_command_line() -> None:
     result = CliRunner().invoke(app, ["serve-example", "followers", "--fault", "nothing"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert result.stderr.startswith("error: fault: 'nothing' is unknown\n  fix: use one of: hangs")
 
 

@@ -70,7 +70,7 @@ def test_the_command_points_at_what_is_wrong(tmp_path: Path) -> None:
     query = tmp_path / "q.rq"
     query.write_text(LISTING.read_text().replace("LIMIT 1", ""))
     done = CliRunner().invoke(app, ["explain", str(query)])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "error: line 9, column 1: without LIMIT" in done.output
     assert "\n    ^\n  fix: " in done.output
 

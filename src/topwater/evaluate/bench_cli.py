@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from topwater.terminal import Debug, Quiet, told
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -14,7 +16,6 @@ app = typer.Typer(help="Measure, on this machine.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer points, in under a minute.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 Seed = Annotated[int, typer.Option(min=0, help="Another seed, another stream.")]
 
 
@@ -32,21 +33,18 @@ def core(
         str, typer.Option(help="Which lists and engines, with commas between; all if left out.")
     ] = "",
     seed: Seed = 7,
+    debug: Debug = False,
 ) -> None:
     """All candidate lists, DuckDB and Polars over the published grid of windows, steps and k.
 
     Speed is a ratio to one numpy.max over the same scores. Takes about a quarter of an hour.
     """
-    from topwater.errors import TopwaterError
     from topwater.evaluate.bench_core import FULL, QUICK, bench_core
     from topwater.evaluate.benching import write_json
 
     names = [name.strip() for name in lists.split(",") if name.strip()]
-    try:
+    with told(debug):
         report = bench_core(QUICK if quick else FULL, names, seed=seed, quiet=quiet)
-    except TopwaterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     if as_json:
         write_json(report)
     else:
@@ -72,23 +70,20 @@ def spark(
         ),
     ] = None,
     seed: Seed = 7,
+    debug: Debug = False,
 ) -> None:
     """A query on Spark next to Spark's own means, over the same files, in one session.
 
     Ratios are of the median micro-batch, to a pass that only reads, to the best native form and to
     the one that people write first. Takes about twenty minutes.
     """
-    from topwater.errors import TopwaterError
     from topwater.evaluate import bench_spark
     from topwater.evaluate.benching import write_json
 
     effort = bench_spark.quick if quick else bench_spark.full
-    try:
+    with told(debug):
         chosen = effort() if rows is None else effort(rows)
         report = bench_spark.bench_spark(chosen, seed=seed, quiet=quiet)
-    except TopwaterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     if as_json:
         write_json(report)
     else:
@@ -103,21 +98,21 @@ def spark(
 
 @app.command()
 def remote(
-    as_json: AsJson = False, quick: Quick = False, quiet: Quiet = False, seed: Seed = 7
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    seed: Seed = 7,
+    debug: Debug = False,
 ) -> None:
     """Answers on time while a real service misbehaves, and how well its rate limit is used.
 
     The service runs on this machine, in a process of its own. Takes about three minutes.
     """
-    from topwater.errors import TopwaterError
     from topwater.evaluate.bench_remote import FULL, QUICK, bench_remote
     from topwater.evaluate.benching import write_json
 
-    try:
+    with told(debug):
         report = bench_remote(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    except TopwaterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     if as_json:
         write_json(report)
     else:
@@ -141,19 +136,16 @@ def standing(
     ] = False,
     runs: Annotated[int, typer.Option(min=2, help="How many, with --errors.")] = 200,
     seed: Seed = 7,
+    debug: Debug = False,
 ) -> None:
     """Thousands of standing queries at once, by every algorithm, with and without the index.
 
     Speed is a ratio to one compiled pass that only computes all scores. Takes about an hour.
     """
-    from topwater.errors import TopwaterError
     from topwater.evaluate.benching import write_json
 
-    try:
+    with told(debug):
         report = _standing(quick, errors, runs, seed, quiet)
-    except TopwaterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
     if as_json:
         write_json(report)
     else:

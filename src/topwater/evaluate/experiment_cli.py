@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from pathlib import Path
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
+from topwater.terminal import Debug, Quiet, told
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import pyarrow as pa
 
@@ -25,7 +26,6 @@ Data = Annotated[
 ]
 Out = Annotated[Path, typer.Option(help="Where the report goes.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few cells only.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 OnSpark = Annotated[bool, typer.Option("--spark", help="Run in parallel through Spark.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON and nothing else.")]
 
@@ -46,6 +46,7 @@ def acquatop(
     spark: OnSpark = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """AcquaTop's experiments 0 to 4: all policies, five data sets, medians.
 
@@ -56,7 +57,7 @@ def acquatop(
     from topwater.evaluate.report import acquatop_page
 
     folder = _folder(data)
-    with _told():
+    with told(debug):
         chosen = _counts(counts)
         jobs = experiments.jobs(folder, chosen, quick=quick)
         records = run_jobs(jobs, spark=spark, quiet=quiet)
@@ -65,9 +66,9 @@ def acquatop(
     page = acquatop_page(records, results, experiments.sweeps(quick=quick), about)
     summary = results.summary()
     _write(out, page, records, summary)
-    told = _closures("worth", summary["closure"])
-    told += _closures("worth, carried over", summary["closure_carry_over"])
-    _end(out, summary, as_json, told)
+    lines = _closures("worth", summary["closure"])
+    lines += _closures("worth, carried over", summary["closure_carry_over"])
+    _end(out, summary, as_json, lines)
 
 
 @app.command()
@@ -78,6 +79,7 @@ def acqua(
     spark: OnSpark = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
+    debug: Debug = False,
 ) -> None:
     """ACQUA's Tables 1 and 2: join accuracy by proposer and ranker, over 60 windows."""
     from topwater.evaluate import acqua as experiments
@@ -85,7 +87,7 @@ def acqua(
     from topwater.evaluate.report import acqua_page
 
     folder = _folder(data)
-    with _told():
+    with told(debug):
         records = run_jobs(experiments.jobs(folder, quick=quick), spark=spark, quiet=quiet)
     summary = experiments.summary(records)
     about = f"{_source(folder)}, the first {experiments.EVALUATIONS} windows."
@@ -109,18 +111,6 @@ def _counts(text: str) -> Counts:
         if text == known:
             return cast("Counts", known)
     raise QueryError(f"{text!r} is unknown", field="counts", fix="use: paper or true")
-
-
-@contextlib.contextmanager
-def _told() -> Iterator[None]:
-    """Errors as two lines, and an exit code."""
-    from topwater.errors import TopwaterError
-
-    try:
-        yield
-    except TopwaterError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def _write(out: Path, page: str, records: pa.Table, summary: dict[str, Any]) -> None:
