@@ -1,18 +1,23 @@
-"""Continuous top-k answers over event streams."""
+"""Continuous top-k answers over event streams.
 
-from importlib import metadata
+What is named here is loaded when it is first used, so that a command that prints its help need
+not wait for arrays and tables.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from topwater import remote
-from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
-from topwater.local import run
-from topwater.model import Answer, Counts, Row, Window
-from topwater.monitor import TopKMonitor, TopKQuery
-from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
-from topwater.windows import counting, sliding, tumbling
-
 if TYPE_CHECKING:
-    from topwater import spark
+    from topwater import remote, spark
+    from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
+    from topwater.local import run
+    from topwater.model import Answer, Counts, Row, Window
+    from topwater.monitor import TopKMonitor
+    from topwater.query import TopKQuery
+    from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
+    from topwater.windows import counting, sliding, tumbling
+
+    __version__: str
 
 __all__ = [
     "Answer",
@@ -38,13 +43,33 @@ __all__ = [
     "tumbling",
 ]
 
-__version__ = metadata.version("topwater")
+_HOMES = {
+    "errors": ("BatchError", "QueryError", "SourceError", "StateError", "TopwaterError"),
+    "local": ("run",),
+    "model": ("Answer", "Counts", "Row", "Window"),
+    "monitor": ("TopKMonitor",),
+    "query": ("TopKQuery",),
+    "scoring": ("Euclidean", "Formula", "WeightedDistance", "WeightedSum"),
+    "windows": ("counting", "sliding", "tumbling"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load Spark only when it is asked for."""
-    if name == "spark":
-        import importlib
+    """Load what is asked for, once."""
+    if name in ("remote", "spark"):
+        return import_module(f"topwater.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
 
-        return importlib.import_module("topwater.spark")
-    raise AttributeError(f"module 'topwater' has no attribute {name!r}")
+        found: Any = version("topwater")
+    elif name in _HOME:
+        found = getattr(import_module(f"topwater.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'topwater' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +31,8 @@ app.add_typer(examples, name="serve-example", no_args_is_help=True)
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"topwater {version('topwater')}")
         raise typer.Exit
 
