@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from typer.testing import CliRunner
 
-from topwater import QueryError
+from topwater import QueryError, StateError
 from topwater.cli import app
 from topwater.remote import memory
 from topwater.rspql import parse
@@ -287,6 +287,26 @@ def test_what_is_new_also_after_a_restart(spark: SparkSession, feed: Feed, tmp_p
     assert windows_of(rows, "user", "total", "times") == changes()[0]
 
 
+def test_a_checkpoint_is_not_taken_up_by_another_pattern(
+    spark: SparkSession, feed: Feed, tmp_path: Path
+) -> None:
+    feed.add(seconds(*HEARD))
+    streams = {f"<{X}S>": feed.stream(spark)}
+    with running(rspql(spark, TOTALS, streams=streams), tmp_path) as (query, _):
+        query.processAllAvailable()
+    respelt = rspql(spark, TOTALS.replace("\n", "\n  "), streams=streams)
+    with running(respelt, tmp_path) as (query, _):
+        query.processAllAvailable()
+    other = TOTALS.replace("?user :hasMentions", "?user :wasHeard")
+    assert other != TOTALS
+    assert parse(other).query() == parse(TOTALS).query()
+    with (
+        pytest.raises(StateError, match="another pattern"),
+        running(rspql(spark, other, streams=streams), tmp_path),
+    ):
+        pass
+
+
 @pytest.mark.parametrize("group", ["", "GROUP BY ?user"])
 def test_what_does_not_match_ends_windows_and_is_counted_nowhere(
     spark: SparkSession, feed: Feed, tmp_path: Path, group: str
@@ -504,7 +524,8 @@ def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
 
     def told(*arguments: str) -> str:
         result = CliRunner().invoke(app, ["run", *arguments])
-        assert (result.exit_code, result.stdout) == (1, "")
+            assert result.exit_code in (1, 2)  # a file that is not there; a setting that is wrong
+            assert result.stdout == ""
         assert "fix: " in result.stderr
         return result.stderr
 

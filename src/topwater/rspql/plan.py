@@ -13,6 +13,7 @@ numbers, named as the variable, for each of :attr:`Plan.numbers`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -307,6 +308,15 @@ class Plan:
     def service(self) -> Service | None:
         """The only service, if there is one."""
         return self.services[0] if self.services else None
+
+    @property
+    def origin(self) -> str:
+        """What the binding table is made from, in short: equal for equal patterns and services.
+
+        Two queries that ask the same of different events differ in nothing else.
+        """
+        made = (self.patterns, [each.stream for each in self.windows], self.services)
+        return hashlib.sha256(repr(made).encode()).hexdigest()[:16]
 
     @property
     def numbers(self) -> tuple[str, ...]:

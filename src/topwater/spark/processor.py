@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 STATE = "monitor"
-"""The name of the one state variable: a snapshot, whose it is, and of how many shards."""
+"""The name of the one state variable: a snapshot, whose it is, of how many shards, and of what."""
 
 
 class MonitorProcessor(StatefulProcessor):
@@ -54,6 +54,8 @@ class MonitorProcessor(StatefulProcessor):
         Whether to give out what came too late.
     bounded
         Whether there is only one batch, after which every window is to be answered.
+    origin
+        What else makes a state this query's own: see :func:`require_same_origin`.
     """
 
     def __init__(
@@ -64,17 +66,21 @@ class MonitorProcessor(StatefulProcessor):
         source: Parcel | None = None,
         late: bool = False,
         bounded: bool = False,
+        origin: str = "",
     ) -> None:
         self._query = query
         self._shards = shards
         self._source = source
         self._late = late
         self._bounded = bounded
+        self._origin = origin
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         settle()
-        self._state = handle.getValueState(STATE, "snapshot binary, shard int, shards int")
+        self._state = handle.getValueState(
+            STATE, "snapshot binary, shard int, shards int, origin string"
+        )
 
     def handleInputRows(  # noqa: N802
         self,
@@ -93,7 +99,7 @@ class MonitorProcessor(StatefulProcessor):
             answers = monitor.flush()
         else:
             answers = [] if watermark is None else monitor.close_until(watermark)
-        self._state.update((monitor.snapshot(), shard, self._shards))
+        self._state.update((monitor.snapshot(), shard, self._shards, self._origin))
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
@@ -110,6 +116,7 @@ class MonitorProcessor(StatefulProcessor):
         stored = self._state.get()
         if stored is not None:
             require_same_shards(stored[2], self._shards)
+            require_same_origin(stored[3], self._origin)
         return monitor_of(
             TopKQuery.from_json(self._query),
             None if stored is None else bytes(stored[0]),
@@ -125,4 +132,17 @@ def require_same_shards(kept: int, shards: int) -> None:
         raise StateError(
             f"the state was written with shards={kept}, and now it is shards={shards}",
             fix=f"use shards={kept}, or start from an empty checkpoint",
+        )
+
+
+def require_same_origin(kept: str, origin: str) -> None:
+    """Raise unless a state was made from the same events as now.
+
+    Two patterns of RSP-QL may ask the same of different events, and a pattern may become a query
+    over columns: what the state holds would then be counted together with what it is not.
+    """
+    if kept != origin:
+        raise StateError(
+            "the state was written for another pattern or another service of RSP-QL",
+            fix="start from an empty checkpoint, or use the query that wrote this one",
         )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from topwater.spark.topk import topk
+from topwater.spark.topk import rows_of
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -135,5 +135,5 @@ def rspql(
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)
     bindings = bindings_of(spark, plan, streams)
-    answers = topk(bindings, plan.query(), source, shards=shards, idle=idle)
+    answers = rows_of(bindings, plan.query(), source, shards=shards, idle=idle, origin=plan.origin)
     return shown_rows(answers, plan)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from topwater.errors import QueryError, StateError
 from topwater.query import TopKQuery
-from topwater.spark.processor import require_same_shards
+from topwater.spark.processor import require_same_origin, require_same_shards
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
 from topwater.spark.state import read_state, state_rows, was_used
@@ -36,6 +36,7 @@ class _Origin:
     query: TopKQuery | None
     begun: str | None
     shards: int
+    origin: str = ""
 
 
 def start(
@@ -137,6 +138,7 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
                 fix="start from an empty checkpoint, or use the query that wrote this one",
             )
         require_same_shards(state.shards, origin.shards)
+        require_same_origin(state.origin, origin.origin)
 
 
 def _difference(there: TopKQuery, here: TopKQuery) -> str:
@@ -169,6 +171,7 @@ def _told(metadata: Mapping[str, Any]) -> _Origin:
         None if query is None else TopKQuery.from_json(query),
         metadata.get("begun"),
         int(metadata["shards"]),
+        metadata.get("origin", ""),
     )
 
 

@@ -36,15 +36,19 @@ class ShardState:
         Which one it is, and of how many.
     holds
         What is in its state.
+    origin
+        What it was made from, in short, if that is a pattern of RSP-QL.
     """
 
     shard: int
     shards: int
     holds: Description
+    origin: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        return {"shard": self.shard, "shards": self.shards, **self.holds.to_dict()}
+        own = {"shard": self.shard, "shards": self.shards, "origin": self.origin}
+        return {**own, **self.holds.to_dict()}
 
 
 def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
@@ -75,8 +79,16 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
             fix="let the query run until it has finished one",
         )
     rows = state_rows(spark, checkpoint, STATE)
-    found = [ShardState(row.shard, row.shards, describe(bytes(row.snapshot))) for row in rows]
-    return sorted(found, key=lambda each: each.shard)
+    return sorted((_shard_state(row) for row in rows), key=lambda each: each.shard)
+
+
+def _shard_state(row: Row) -> ShardState:
+    if "origin" not in row:
+        raise StateError(
+            "the state is of an older version, which did not keep what it was made from",
+            fix="run the version that wrote it, or start from an empty checkpoint",
+        )
+    return ShardState(row.shard, row.shards, describe(bytes(row.snapshot)), row.origin)
 
 
 def was_used(spark: SparkSession, checkpoint: str) -> bool:

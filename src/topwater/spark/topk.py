@@ -92,9 +92,9 @@ def topk(
         end is), ``rank``, ``key``, ``score``, ``time``, ``values`` (what the stream contributed,
         in the order of ``take``), ``remote``, ``age`` (milliseconds), ``right``, ``exact``,
         ``candidates``, all of :class:`~topwater.model.Freshness` and
-        :class:`~topwater.model.Counts`, and ``problems`` (what went wrong with the keys that
-        failed, and with how many); with groups, ``group``. Write it with output mode
-        ``append``.
+        :class:`~topwater.model.Counts`, ``problems`` (what went wrong with the keys that
+        failed, and with how many), and ``looked_up`` (see :class:`~topwater.model.LookUp`); with
+        groups, ``group``. Write it with output mode ``append``.
 
     Raises
     ------
@@ -105,6 +105,20 @@ def topk(
     SourceError
         If the source can't be reached, and was told to stop then.
     """
+    return rows_of(events, query, source, shards=shards, late_rows=late_rows, idle=idle)
+
+
+def rows_of(
+    events: DataFrame | Files,
+    query: TopKQuery,
+    source: Source | None,
+    *,
+    shards: int,
+    late_rows: bool = False,
+    idle: int | str | timedelta | None = None,
+    origin: str = "",
+) -> DataFrame:
+    """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
     columns = _columns(events, query)
@@ -118,6 +132,7 @@ def topk(
         source=None if source is None else parcel(source, spark),
         late=late_rows,
         bounded=bounded,
+        origin=origin,
     )
     schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
     if isinstance(events, Files):
@@ -134,7 +149,7 @@ def topk(
         rows = rows.repartition(1).mapInArrow(partial(merged, query), schema)
     if not bounded:
         rows = rows.observe(OBSERVED, *_metrics())
-    told = {"query": query.to_json(), "shards": shards}
+    told = {"query": query.to_json(), "shards": shards, "origin": origin}
     return unpacked(rows, query, late=late_rows).withMetadata("window_end", {OBSERVED: told})
 
 
