@@ -524,8 +524,8 @@ def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
 
     def told(*arguments: str) -> str:
         result = CliRunner().invoke(app, ["run", *arguments])
-            assert result.exit_code in (1, 2)  # a file that is not there; a setting that is wrong
-            assert result.stdout == ""
+        assert result.exit_code in (1, 2)  # a file that is not there; a setting that is wrong
+        assert result.stdout == ""
         assert "fix: " in result.stderr
         return result.stderr
 
