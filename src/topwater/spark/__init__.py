@@ -10,6 +10,7 @@ from topwater.spark.standing import standing
 from topwater.spark.standing_queries import standing_queries
 from topwater.spark.starting import start
 from topwater.spark.state import read_state
+from topwater.spark.streams import stream
 from topwater.spark.topk import topk
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "standing",
     "standing_queries",
     "start",
+    "stream",
     "topk",
     "watch",
 ]

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -23,11 +24,12 @@ from topwater.errors import EnvironmentProblem
 from topwater.spark.java import find_java, shim
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _STATE = "org.apache.spark.sql.execution.streaming"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = f"{_STATE}.state.RocksDBStateStoreProvider"
+_PACKAGES = "spark.jars.packages"
 _OLDEST_PROTOBUF = (6, 33, 5)
 _LONGEST_SOCKET_FOLDER = 60  # a socket's path has at most 104 to 108 bytes, 43 of them its name
 
@@ -85,6 +87,7 @@ def session(
     shuffle_partitions: int = 1,
     quiet: bool = True,
     log_file: str | Path | None = None,
+    packages: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """A Spark session on this machine, started if there is none.
@@ -104,6 +107,10 @@ def session(
     log_file
         Where the log goes when ``quiet``. By default it is removed with the session's other
         files when Python ends.
+    packages
+        Maven coordinates of what Spark is to fetch first, as
+        :attr:`topwater.streams.KafkaStream.packages`. Where from is Spark's own business
+        (``spark.jars.ivySettings``); what was fetched once is kept.
     conf
         More Spark settings. They win over the ones made here.
 
@@ -115,6 +122,7 @@ def session(
     active = SparkSession.getActiveSession()
     if active is not None:
         require(active)
+        _require_packages(active, packages)
         return active
     _require_protobuf()
     folder = run_folder()
@@ -122,6 +130,8 @@ def session(
     chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or "local[*]")
     chosen.setAll(list(settings(shuffle_partitions=shuffle_partitions).items()))
     chosen.setAll(list(_host_settings(chosen.get("spark.master"), folder).items()))
+    if packages:
+        chosen.set(_PACKAGES, ",".join(packages))
     chosen.setAll(list((conf or {}).items()))
     if quiet:
         _log_to_file(chosen, folder, log)
@@ -206,6 +216,12 @@ def _start(conf: SparkConf, log: Path | None) -> None:
             )
         SparkContext(conf=conf, gateway=gateway)
     except PySparkRuntimeError as error:
+        if conf.get(_PACKAGES, None) and (missing := _not_found(log, size)):
+            raise EnvironmentProblem(
+                f"Spark could not fetch {missing}",
+                fix="check the version, and that a Maven repository can be reached; "
+                "spark.jars.ivySettings names another",
+            ) from error
         raise EnvironmentProblem(
             f"Java could not start Spark{_first_words(log, size)}",
             fix="check that `java -version` runs, or start with quiet=False to see everything",
@@ -219,6 +235,25 @@ def _first_words(log: Path | None, start: int = 0) -> str:
     text = log.read_bytes()[start:].decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip() and "WARN" not in line]
     return f": {lines[0][:300]}" if lines else ""
+
+
+def _not_found(log: Path | None, start: int) -> str:
+    """The packages that the log says are nowhere."""
+    if log is None or not log.exists():
+        return ""
+    text = log.read_bytes()[start:].decode(errors="replace")
+    found = re.findall(r":: (\S+)#(\S+);(\S+): not found", text)
+    return ", ".join(dict.fromkeys(":".join(each) for each in found))
+
+
+def _require_packages(active: SparkSession, packages: Sequence[str]) -> None:
+    """What an active session was started without can't be added."""
+    known = (active.conf.get(_PACKAGES, "") or "").split(",")
+    if missing := [each for each in packages if each not in known]:
+        raise EnvironmentProblem(
+            f"the active session was started without {missing[0]}",
+            fix="stop it first, or start it with packages=",
+        )
 
 
 @functools.cache

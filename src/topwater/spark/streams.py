@@ -1,0 +1,118 @@
+"""Any stream that people have, as a DataFrame.
+
+::
+
+    files, Kafka ──► Spark's own sources ──┐
+    replay ────────► our source ───────────┤
+    MQTT, sockets ─► spool ► our source ───┼──► text ──► columns of the schema, or RDF
+    your own ──────► your source ──────────┘             (null where it can't be read)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from topwater.errors import QueryError
+from topwater.spark import parsing
+from topwater.spark.parsing import TEXT
+from topwater.streams import FilesStream, StreamSettings, stream_settings
+from topwater.streams.checks import REMOTE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def stream(
+    spark: SparkSession,
+    settings: StreamSettings | Mapping[str, Any],
+    *,
+    once: bool = False,
+) -> DataFrame:
+    """A stream of events, as rows.
+
+    Parameters
+    ----------
+    spark
+        The session. It needs the ``packages`` of the settings, from its start on.
+    settings
+        Settings of :mod:`topwater.streams`, or a mapping as :func:`stream_settings` takes it.
+    once
+        Give what is there now as a table. Not for MQTT and sockets, which have no past.
+
+    Returns
+    -------
+    DataFrame
+        The columns of the schema; for RDF ``time`` and ``value``, as
+        :class:`~topwater.spark.Rdf` wants them. What can't be read has null columns.
+
+    Raises
+    ------
+    QueryError
+        If a setting can't work.
+    SourceError
+        If the server can't be reached.
+    """
+    told = settings if isinstance(settings, StreamSettings) else stream_settings(settings)
+    if once and not told.bounded:
+        raise QueryError(
+            f"{told.kind} has no end, so it can't be read once",
+            field="kind",
+            fix="run it as a stream, or record it and read the files",
+        )
+    return _MAKERS[type(told)](spark, told, once)
+
+
+def _files(spark: SparkSession, told: FilesStream, once: bool) -> DataFrame:
+    reader: Any = spark.read if once else spark.readStream
+    folder, pattern = _place(told.path, told.pattern)
+    if pattern:
+        reader = reader.option("pathGlobFilter", pattern)
+    if told.max_files_per_trigger is not None and not once:
+        reader = reader.option("maxFilesPerTrigger", told.max_files_per_trigger)
+    if told.format in ("parquet", "csv"):
+        schema = told.schema or _parquet_schema(spark, folder, pattern)
+        found: DataFrame = (
+            reader.schema(schema).option("header", told.header).format(told.format).load(folder)
+        )
+        return found
+    lines = reader.text(folder).select(parsing.text_of(TEXT).alias(TEXT))
+    return read_text(parsing.without_blanks(lines, comments=told.rdf), told)
+
+
+def _place(path: str, pattern: str) -> tuple[str, str]:
+    """The folder, and which names: Spark streams folders only."""
+    if REMOTE.match(path) or Path(path).is_dir():
+        return path, pattern
+    return str(Path(path).parent), re.sub(r"([\\*?\[\]{}])", r"\\\1", Path(path).name)
+
+
+def _parquet_schema(spark: SparkSession, folder: str, pattern: str) -> Any:
+    """What the files that are there say."""
+    from pyspark.errors import AnalysisException
+
+    try:
+        reader = spark.read.option("pathGlobFilter", pattern) if pattern else spark.read
+        return reader.parquet(folder).schema
+    except AnalysisException:
+        raise QueryError(
+            f"{folder} has no parquet file yet, so its columns are unknown",
+            field="schema",
+            fix='write schema = "user string, at timestamp"',
+        ) from None
+
+
+def read_text(lines: DataFrame, told: StreamSettings) -> DataFrame:
+    """The events in the column ``value``; other columns as the settings name them."""
+    if told.rdf:
+        arrived = "arrived" if getattr(told, "time", "") == "arrived" else None
+        return parsing.rdf(lines, told.format, arrived)
+    named = {name: getattr(told, f"{name}_column", "") for name in ("topic", "arrived")}
+    return parsing.rows(lines, told.format, told.schema, {a: b for a, b in named.items() if b})
+
+
+_MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFrame]] = {
+    FilesStream: _files,
+}

@@ -1,0 +1,32 @@
+"""Where events come from: the settings of a stream, checked before Spark starts.
+
+>>> stream_settings({"kind": "socket", "url": "tcp://localhost", "schema": "a int", "spool": "s"})
+Traceback (most recent call last):
+    ...
+topwater.errors.QueryError: stream.url: 'tcp://localhost' names no port
+  fix: write tcp://HOST:PORT
+
+:func:`topwater.spark.stream` makes a streaming DataFrame of them.
+"""
+
+from topwater.streams.kinds import (
+    FilesStream,
+    KafkaStream,
+    MqttStream,
+    PythonStream,
+    ReplayStream,
+    SocketStream,
+    StreamSettings,
+)
+from topwater.streams.settings import stream_settings
+
+__all__ = [
+    "FilesStream",
+    "KafkaStream",
+    "MqttStream",
+    "PythonStream",
+    "ReplayStream",
+    "SocketStream",
+    "StreamSettings",
+    "stream_settings",
+]
