@@ -8,7 +8,8 @@ import pytest
 from topwater import TopKQuery, counting, run
 from topwater.errors import QueryError
 from topwater.model import Items
-from topwater.testing import WINDOWS, _Trial, best_first, rows
+from topwater.testing import WINDOWS, best_first, rows
+from topwater.testing.lists import _Trial
 from topwater.topk import approximate, build, lists, one_by_one
 from topwater.topk.criterion import limit
 from topwater.topk.estimated import GUESS, Estimated

@@ -1,0 +1,23 @@
+"""Checks of the contracts in :mod:`topwater.protocols`, for our implementations and for yours.
+
+Plain Python and NumPy: usable from any test runner.
+"""
+
+from topwater.testing.items import WINDOWS, best_first, random_cuts, random_items, rows
+from topwater.testing.lists import check_list
+from topwater.testing.policies import check_policy
+from topwater.testing.scripted import Scripted
+from topwater.testing.sources import check_failing_source, check_source
+
+__all__ = [
+    "WINDOWS",
+    "Scripted",
+    "best_first",
+    "check_failing_source",
+    "check_list",
+    "check_policy",
+    "check_source",
+    "random_cuts",
+    "random_items",
+    "rows",
+]
