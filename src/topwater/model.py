@@ -161,6 +161,37 @@ class Freshness:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp:
+    """One key that was asked for, and what came of it.
+
+    Attributes
+    ----------
+    key
+        As it is in the stream.
+    before
+        The value that was remembered; None if it was never fetched, or had no value.
+    after
+        The value that came; None if the fetch failed, or the remote side has none.
+    ok
+        Whether the source answered.
+    """
+
+    key: Key
+    before: float | None
+    after: float | None
+    ok: bool
+
+    @property
+    def changed(self) -> bool:
+        """Whether it brought something that was not known."""
+        return self.ok and self.after != self.before
+
+
+LOOK_UPS = 50
+"""An answer tells of so many look-ups at most; how many there were is in its freshness."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """The k best items of one window, best first.
 
@@ -183,6 +214,9 @@ class Answer:
     problems
         For a query with a remote part: what went wrong with the keys that failed, as pairs of
         one of :data:`Problem` (or ``""`` where the source can't tell) and how many keys.
+    looked_up
+        For a query with a remote part: what the budget was spent on, the most worthwhile first,
+        and of many the first :data:`LOOK_UPS`.
     """
 
     window: Window
@@ -193,6 +227,7 @@ class Answer:
     freshness: Freshness | None = None
     group: Key | None = None
     problems: tuple[tuple[str, int], ...] = ()
+    looked_up: tuple[LookUp, ...] = ()
 
     @property
     def keys(self) -> list[Key]:

@@ -26,10 +26,10 @@ from topwater.packing import column, pack, unpack
 from topwater.portions import Portion, portion
 from topwater.protocols import Source
 from topwater.query import TopKQuery
+from topwater.ranges import RunningRanges
 from topwater.reading import Batch
 from topwater.remote.guarding import guarded
 from topwater.replica import Ranking, Refresher
-from topwater.scoring import RunningRanges
 from topwater.sharding import Shard
 from topwater.stretches import Stretches
 from topwater.topk.changing import changing
@@ -344,6 +344,7 @@ class TopKMonitor:
             counts=counts,
             freshness=None if self._refresher is None else _freshness(found.ranking),
             problems=() if found.ranking is None else found.ranking.problems,
+            looked_up=() if found.ranking is None else found.ranking.looked_up,
         )
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)

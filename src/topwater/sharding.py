@@ -30,7 +30,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.errors import QueryError
-from topwater.model import Answer, Counts, FloatArray, Freshness, IntArray, Items, Row
+from topwater.model import (
+    LOOK_UPS,
+    Answer,
+    Counts,
+    FloatArray,
+    Freshness,
+    IntArray,
+    Items,
+    LookUp,
+    Row,
+)
 from topwater.packing import keys_from_arrow
 
 
@@ -113,6 +123,7 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         counts=replace(counts, skipped_windows=first.counts.skipped_windows),
         freshness=_freshness(answers, [rows[at][1] for at in best], accuracy),
         problems=_problems(answers),
+        looked_up=_looked_up(answers),
     )
 
 
@@ -150,6 +161,13 @@ def _problems(answers: Sequence[Answer]) -> tuple[tuple[str, int], ...]:
     for answer in answers:
         found.update(dict(answer.problems))
     return tuple(sorted(found.items()))
+
+
+def _looked_up(answers: Sequence[Answer]) -> tuple[LookUp, ...]:
+    """By turns: first of each shard what it found most worthwhile. Shards come in any order."""
+    placed = [each for answer in answers for each in enumerate(answer.looked_up)]
+    placed.sort(key=lambda each: (each[0], each[1].key))
+    return tuple(look_up for _, look_up in placed[:LOOK_UPS])
 
 
 def _average(values: list[float], weights: IntArray | FloatArray) -> float:

@@ -320,6 +320,13 @@ _ARROW = {
     "array<double>": pa.list_(pa.float64()),
     "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
 }
+_NUMBERS = [("before", pa.float64()), ("after", pa.float64()), ("ok", pa.bool_())]
+_ARROW |= {
+    f"struct<key:{kind},before:double,after:double,ok:boolean>": pa.struct(
+        [("key", _ARROW[kind]), *_NUMBERS]
+    )
+    for kind in ("bigint", "string")
+}
 
 
 def _arrow_schema(keys: str) -> pa.Schema:

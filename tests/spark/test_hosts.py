@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,3 +137,17 @@ def test_spark_gives_the_same_answers(
     dropped = [*(COUNTS if grouped else []), *(["candidates"] if shards > 1 else [])]
     assert essence(got, *dropped) == essence(right, *dropped)
     assert totals(got) == totals(right)
+
+
+@pytest.mark.spark
+def test_what_was_written_before_look_ups_were_told_is_still_read(
+    two_partitions: SparkSession, tmp_path: Path
+) -> None:
+    each = scenario("lru", 5)
+    events = read_stream(two_partitions, written(tmp_path / "in", each.files, 0), each.keys)
+    rows = topk(events, each.query, each.source)
+    found = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
+    told = answers_from(found, each.query)
+    assert any(not look_up.ok for answer in told for look_up in answer.looked_up)
+    old = answers_from(found.drop_columns(["looked_up"]), each.query)
+    assert old == [replace(answer, looked_up=()) for answer in told]

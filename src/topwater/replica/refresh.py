@@ -5,6 +5,7 @@ Policies rank and sources fetch; only this file knows the budget. Every policy g
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
+from topwater.model import (
+    LOOK_UPS,
+    BoolArray,
+    Fetched,
+    FloatArray,
+    IntArray,
+    KeyArray,
+    LookUp,
+    Millis,
+)
 from topwater.protocols import Seeks, Source
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Purse
@@ -45,6 +55,7 @@ class _Outcome:
     bad: int
     seconds: float
     problems: tuple[tuple[str, int], ...]
+    looked_up: tuple[LookUp, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,8 @@ class Ranking:
         How long the source took.
     problems
         What went wrong with the keys that failed, and how often.
+    looked_up
+        What came of the first of the keys fetched.
     """
 
     rows: IntArray
@@ -98,6 +111,7 @@ class Ranking:
     missed: bool
     seconds: float = 0.0
     problems: tuple[tuple[str, int], ...] = ()
+    looked_up: tuple[LookUp, ...] = ()
 
 
 class Refresher:
@@ -379,7 +393,8 @@ class Refresher:
         telling = answered > 0 or got.seconds > self.purse.seconds_per_fetch
         self.purse.spend(len(rows), answered, got.seconds if telling else 0.0)
         failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
-        return _Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()))
+        told = _looked_up(keys, before, got)
+        return _Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()), told)
 
     def _learn(self, polls: Polls) -> None:
         if not len(polls.slots):
@@ -416,6 +431,7 @@ class Refresher:
             missed=target is not None and precision < target,
             seconds=outcome.seconds,
             problems=outcome.problems,
+            looked_up=outcome.looked_up,
         )
 
     def _estimates(
@@ -451,6 +467,17 @@ class Refresher:
             self._judge.reset(surplus)
             if self._rates is not None:
                 self._rates.reset(surplus)
+
+
+def _looked_up(keys: KeyArray, before: FloatArray, got: Fetched) -> tuple[LookUp, ...]:
+    """The first of the keys, with what was remembered of each and what came."""
+    columns = (keys, before, np.where(got.ok, got.values, np.nan), got.ok)
+    rows = zip(*(column[:LOOK_UPS].tolist() for column in columns), strict=True)
+    return tuple(LookUp(key, _number(old), _number(new), ok) for key, old, new, ok in rows)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _order(scores: FloatArray, last_event: IntArray, keys: KeyArray) -> IntArray:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.groups import GROUP
-from topwater.model import Answer, Counts, Freshness, Window
+from topwater.model import Answer, Counts, Freshness, LookUp, Window
 from topwater.model import Row as AnswerRow
 from topwater.sharding import merge
 
@@ -41,6 +41,7 @@ _CELLS = {
     "age": "bigint",
     "right": "double",
 }
+_LOOK_UP = "struct<key:{key},before:double,after:double,ok:boolean>"
 ANSWER, LATE = "answer", "late"
 """Kinds of rows."""
 
@@ -54,7 +55,8 @@ def packed_schema(key_type: str, group_type: str) -> str:
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
     return (
         f"kind string, `group` {group_type}, opens bigint, closes bigint, {cells}, "
-        f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>"
+        f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
+        f"looked_up array<{_LOOK_UP.format(key=key_type)}>"
     )
 
 
@@ -74,6 +76,7 @@ def packed(answer: Answer) -> dict[str, Any]:
         **asdict(answer.counts),
         # Null and not empty, so that metrics gather only what there is.
         "problems": dict(answer.problems) or None,
+        "looked_up": [asdict(each) for each in answer.looked_up],
     }
 
 
@@ -107,6 +110,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         **dict.fromkeys(FRESHNESS),
         **dict.fromkeys(COUNTS, 0),
         "problems": None,
+        "looked_up": [],
     }
 
 
@@ -134,6 +138,7 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
         *(F.col(f"col.{name}") for name in ("values", "remote", "age", "right")),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
+        F.col("looked_up"),
     ]
     return flat.select(*shown)
 
@@ -176,6 +181,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         freshness=_freshness(first),
         group=first.get("group"),
         problems=_problems(first),
+        looked_up=_looked_up(first),
     )
 
 
@@ -209,6 +215,7 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
         counts=Counts(**{name: row[name] for name in COUNTS}),
         freshness=_freshness(row),
         problems=_problems(row),
+        looked_up=_looked_up(row),
     )
 
 
@@ -225,3 +232,8 @@ def _freshness(row: dict[str, Any]) -> Freshness | None:
 def _problems(row: dict[str, Any]) -> tuple[tuple[str, int], ...]:
     """Arrow gives a map as a list of pairs."""
     return tuple(sorted(row["problems"] or ()))
+
+
+def _looked_up(row: dict[str, Any]) -> tuple[LookUp, ...]:
+    """What was written before look-ups were told has no such column."""
+    return tuple(LookUp(**each) for each in row.get("looked_up") or ())
