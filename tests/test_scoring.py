@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from topwater.constants import Constants
 from topwater.errors import BatchError, QueryError, StateError
+from topwater.ranges import RunningRanges
 from topwater.scoring import (
     BLOCK,
-    Constants,
     Euclidean,
     Formula,
-    RunningRanges,
     Score,
     WeightedDistance,
     WeightedSum,

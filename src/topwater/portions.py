@@ -18,8 +18,8 @@ from topwater.clock import Moments
 from topwater.model import Counts, FloatArray, IntArray, Items, Key
 from topwater.packing import items_to_table, keys_from_arrow, pack, unpack
 from topwater.query import TopKQuery
+from topwater.ranges import RunningRanges
 from topwater.reading import Batch, Readout, as_table, keys_of, only_finite, read
-from topwater.scoring import RunningRanges
 from topwater.sharding import shard_of
 from topwater.topk.runs import reduce
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from topwater.aggregates import RESERVED, Aggregate, Aggregation
+from topwater.constants import Constants
 from topwater.errors import QueryError
 from topwater.model import Millis
 from topwater.replica import RefreshSettings
-from topwater.scoring import Constants, Score, score_from
+from topwater.scoring import Score, score_from
 from topwater.topk import approximate, lists
 from topwater.topk.changing import changing
 from topwater.windows import FARTHEST, Windows, millis

@@ -7,129 +7,34 @@ negated for them.
 
 from __future__ import annotations
 
-import difflib
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from topwater.errors import QueryError, StateError
+from topwater.checking import Range, check_choice, numbers_of, range_of
+from topwater.constants import Constants
+from topwater.errors import QueryError
 from topwater.expressions import (
     Bound,
     Call,
     Expression,
     Name,
-    Node,
     Number,
     column_of,
     parse,
     rows_of,
 )
 from topwater.model import FloatArray
+from topwater.ranges import RunningRanges
+from topwater.sums import COMBINATIONS, offset, scaled, total_of
 
 Order: TypeAlias = Literal["largest", "smallest"]
 Columns: TypeAlias = Mapping[str, FloatArray]
-Range: TypeAlias = tuple[float, float]
-V_co = TypeVar("V_co", covariant=True)
 
 BLOCK = 16_384
 """Rows scored at a time: what one operator leaves is still in the cache for the next."""
-
-
-class Constants(Mapping[str, V_co], Generic[V_co]):
-    """A mapping that never changes, so that scores can be compared, hashed and shared.
-
-    Examples
-    --------
-    >>> Constants({"a": 1.0}) == {"a": 1.0}, hash(Constants({"a": 1.0})) == hash(Constants(a=1.0))
-    (True, True)
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, *entries: Mapping[str, V_co], **named: V_co) -> None:
-        self._entries = dict(*entries, **named)
-
-    def __getitem__(self, name: str) -> V_co:
-        return self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._entries.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._entries)
-
-
-@dataclass(slots=True)
-class RunningRanges:
-    """The least and the greatest finite value seen of each column so far.
-
-    The one part of a score that changes; whoever evaluates the score keeps it, and puts
-    :meth:`to_dict` into its snapshot.
-
-    Examples
-    --------
-    >>> ranges = RunningRanges()
-    >>> low, high = ranges.extend("a", np.array([3.0, np.nan, 5.0]))
-    >>> low.tolist(), high.tolist(), ranges.to_dict()
-    ([3.0, 3.0, 3.0], [3.0, 3.0, 5.0], {'a': [3.0, 5.0]})
-    >>> RunningRanges.from_dict({"a": [3, 5]}) == ranges
-    True
-    """
-
-    seen: dict[str, Range] = field(default_factory=dict)
-
-    def get(self, name: str) -> Range | None:
-        """The range of a column; None before its first finite value.  O(1)."""
-        return self.seen.get(name)
-
-    def extend(self, name: str, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Take in new values; the range after each of them, inclusive.  O(n).
-
-        Before the first finite value the range is empty: from infinity to minus infinity.
-        """
-        least, greatest = self.seen.get(name, (math.inf, -math.inf))
-        # The rule once the range has settled; NaN compares as false.
-        if len(values) and values.min() >= least and values.max() <= greatest:
-            return np.full(len(values), least), np.full(len(values), greatest)
-        finite = np.isfinite(values)
-        low = np.minimum.accumulate(np.where(finite, values, math.inf))
-        high = np.maximum.accumulate(np.where(finite, values, -math.inf))
-        low, high = np.minimum(low, least), np.maximum(high, greatest)
-        if len(values) and low[-1] <= high[-1]:
-            self.seen[name] = float(low[-1]), float(high[-1])
-        return low, high
-
-    def to_dict(self) -> dict[str, list[float]]:
-        """For JSON, and for :meth:`from_dict`."""
-        return {name: list(seen) for name, seen in self.seen.items()}
-
-    @classmethod
-    def from_dict(cls, state: Mapping[str, Sequence[float]]) -> RunningRanges:
-        """What :meth:`to_dict` gave.
-
-        Raises
-        ------
-        StateError
-            If it is something else.
-        """
-        ranges = cls()
-        try:
-            for name, (low, high) in state.items():
-                ranges.seen[name] = _ends((low, high), f"ranges.{name}")
-        except (AttributeError, TypeError, ValueError) as error:
-            raise StateError(
-                f"the running ranges can't be read: {error}", fix="start without this snapshot"
-            ) from error
-        return ranges
 
 
 @runtime_checkable
@@ -327,10 +232,10 @@ class WeightedSum(_Folded):
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-        weights = _numbers(self.weights, "score.weights")
+        weights = numbers_of(self.weights, "score.weights")
         ranges = _ranges(self.ranges, weights)
-        terms = [Call("*", (Number(w), _scaled(n, ranges.get(n)))) for n, w in weights.items()]
-        _settle(self, weights=weights, ranges=ranges, expression=Expression(_total(terms)))
+        terms = [Call("*", (Number(w), scaled(n, ranges.get(n)))) for n, w in weights.items()]
+        _settle(self, weights=weights, ranges=ranges, expression=Expression(total_of(terms)))
 
     @property
     def running(self) -> tuple[str, ...]:
@@ -355,9 +260,9 @@ class Euclidean(_Folded):
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-        point = _numbers(self.point, "score.point")
-        squares = [Call("**", (_offset(name, at), Number(2.0))) for name, at in point.items()]
-        _settle(self, point=point, expression=Expression(Call("sqrt", (_total(squares),))))
+        point = numbers_of(self.point, "score.point")
+        squares = [Call("**", (offset(name, at), Number(2.0))) for name, at in point.items()]
+        _settle(self, point=point, expression=Expression(Call("sqrt", (total_of(squares),))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,11 +303,11 @@ class WeightedDistance(_Folded):
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-        _check_choice(self.combine, _COMBINE, "score.combine")
-        point = _numbers(self.point, "score.point")
-        weights = _numbers(self.weights, "score.weights")
+        check_choice(self.combine, COMBINATIONS, "score.combine")
+        point = numbers_of(self.point, "score.point")
+        weights = numbers_of(self.weights, "score.weights")
         _check_distance_weights(point, weights)
-        tree = _COMBINE[self.combine](point, weights)
+        tree = COMBINATIONS[self.combine](point, weights)
         _settle(self, point=point, weights=weights, expression=Expression(tree))
 
 
@@ -427,7 +332,7 @@ def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
             fix="give a formula, a Formula, WeightedSum, Euclidean or WeightedDistance",
         )
     kind = spec.get("kind")
-    _check_choice(kind, _KINDS, "score.kind")
+    check_choice(kind, _KINDS, "score.kind")
     score = _KINDS[str(kind)]
     settings = {name: value for name, value in spec.items() if name != "kind"}
     _check_settings(settings, score)
@@ -440,61 +345,12 @@ _KINDS: Mapping[str, type[Any]] = {
 }
 
 
-def _total(terms: Sequence[Node]) -> Node:
-    """A sum as a balanced tree: any number of terms stays within the depth allowed."""
-    if len(terms) == 1:
-        return terms[0]
-    # The larger half to the left, so that three terms read a + b + c.
-    half = (len(terms) + 1) // 2
-    return Call("+", (_total(terms[:half]), _total(terms[half:])))
-
-
-def _scaled(name: str, declared: Range | Literal["running"] | None) -> Node:
-    if declared is None or isinstance(declared, str):
-        return Name(name)
-    return Call("norm", (Name(name), Number(declared[0]), Number(declared[1])))
-
-
 def _running_norm(values: FloatArray, name: str, ranges: RunningRanges) -> FloatArray:
     low, high = ranges.extend(name, values)
     with np.errstate(all="ignore"):
         above, span = values - low, high - low
         # Times zero rather than zero, so that NaN stays NaN.
         return np.where(span == 0, above * 0.0, above / span)
-
-
-def _offset(name: str, at: float) -> Node:
-    return Call("-", (Name(name), Number(at)))
-
-
-def _weighted_terms(point: Mapping[str, float], weights: Mapping[str, float]) -> list[Node]:
-    return [
-        Call("*", (Number(weights[name]), Call("abs", (_offset(name, at),))))
-        for name, at in point.items()
-    ]
-
-
-def _largest_term(point: Mapping[str, float], weights: Mapping[str, float]) -> Node:
-    return Call("max", tuple(_weighted_terms(point, weights)))
-
-
-def _sum_of_terms(point: Mapping[str, float], weights: Mapping[str, float]) -> Node:
-    return _total(_weighted_terms(point, weights))
-
-
-def _root_of_squares(point: Mapping[str, float], weights: Mapping[str, float]) -> Node:
-    squares = [
-        Call("*", (Number(weights[name]), Call("**", (_offset(name, at), Number(2.0)))))
-        for name, at in point.items()
-    ]
-    return Call("sqrt", (_total(squares),))
-
-
-_COMBINE: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], Node]] = {
-    "max": _largest_term,
-    "sum": _sum_of_terms,
-    "euclidean": _root_of_squares,
-}
 
 
 def _settle(score: object, **settings: object) -> None:
@@ -509,72 +365,18 @@ def _plain(value: object) -> object:
 
 
 def _check_order(order: object) -> None:
-    _check_choice(order, ("largest", "smallest"), "score.order")
-
-
-def _check_choice(value: object, choices: Iterable[str], field: str) -> None:
-    names = list(choices)
-    if isinstance(value, str) and value in names:
-        return
-    close = difflib.get_close_matches(value[:40], names, n=1) if isinstance(value, str) else []
-    fix = f"did you mean {close[0]!r}?" if close else f"use one of: {', '.join(names)}"
-    raise QueryError(f"{value!r} is unknown", field=field, fix=fix)
+    check_choice(order, ("largest", "smallest"), "score.order")
 
 
 def _check_settings(settings: Mapping[str, object], score: type[Any]) -> None:
     known = [f for f in fields(score) if f.init]
     for name in settings:
-        _check_choice(name, [f.name for f in known], f"score.{name}")
+        check_choice(name, [f.name for f in known], f"score.{name}")
     for needed in known:
         if needed.default is MISSING and needed.name not in settings:
             raise QueryError(
                 "is missing", field=f"score.{needed.name}", fix=f"{score.kind} needs it"
             )
-
-
-def _number(value: Any, field: str) -> float:
-    # True is an int to Python, and no weight to anybody.
-    numeric = isinstance(value, int | float | np.integer | np.floating)
-    if not numeric or isinstance(value, bool):
-        raise QueryError(f"must be a number, not {value!r}", field=field, fix="write a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise QueryError(f"must be finite, not {number}", field=field, fix="write a finite number")
-    return number
-
-
-def _numbers(given: object, field: str) -> Constants[float]:
-    if not isinstance(given, Mapping) or not given:
-        raise QueryError(
-            f"must name a number for one column or more, not {given!r}",
-            field=field,
-            fix='write {"column": 1.0}',
-        )
-    for name in given:
-        if not isinstance(name, str) or not name:
-            raise QueryError(f"{name!r} is no column", field=field, fix="use names of columns")
-    return Constants({name: _number(value, f"{field}.{name}") for name, value in given.items()})
-
-
-def _range(given: object, field: str) -> Range:
-    low, high = _ends(given, field)
-    if math.isinf(high - low):
-        raise QueryError(f"{low:g} to {high:g} is too wide", field=field, fix="narrow the range")
-    return low, high
-
-
-def _ends(given: object, field: str) -> Range:
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise QueryError(
-            f"must be (lo, hi) or 'running', not {given!r}", field=field, fix="write (0, 100)"
-        )
-    low, high = _number(given[0], field), _number(given[1], field)
-    if low > high:
-        raise QueryError(f"{low:g} is above {high:g}", field=field, fix="write the lower end first")
-    return low, high
 
 
 def _ranges(given: object, weights: Mapping[str, float]) -> Constants[Range | Literal["running"]]:
@@ -585,10 +387,10 @@ def _ranges(given: object, weights: Mapping[str, float]) -> Constants[Range | Li
             fix='write {"column": (0, 100)}',
         )
     for name in given:
-        _check_choice(name, weights, "score.ranges")
+        check_choice(name, weights, "score.ranges")
     return Constants(
         {
-            name: "running" if value == "running" else _range(value, f"score.ranges.{name}")
+            name: "running" if value == "running" else range_of(value, f"score.ranges.{name}")
             for name, value in given.items()
         }
     )

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, get_args
 
+from topwater.constants import Constants
 from topwater.errors import QueryError
 from topwater.replica.budget import Budget
 from topwater.replica.estimators import estimators
 from topwater.replica.policies import Proposer, needs_truth, resolve
 from topwater.replica.utility import Aim
-from topwater.scoring import Constants
 
 
 @dataclass(frozen=True, slots=True)

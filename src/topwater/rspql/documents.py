@@ -17,12 +17,12 @@ import pyarrow.compute as pc
 from rdflib import Dataset
 from rdflib.term import URIRef, Variable
 
+from topwater.constants import Constants
 from topwater.errors import QueryError
 from topwater.model import BoolArray, IntArray
 from topwater.rspql.bindings import Bindings
 from topwater.rspql.plan import Alike, AllOf, AnyOf, Condition, EventPattern, Not, Text
 from topwater.rspql.triples import XSD, Triples, of_codes, read_lines
-from topwater.scoring import Constants
 
 Format = Literal["ntriples", "nquads", "jsonld"]
 _DEEPEST = 100

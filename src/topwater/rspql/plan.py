@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from rdflib.term import Identifier, URIRef
 
+from topwater.constants import Constants
 from topwater.model import Millis
-from topwater.scoring import Constants
 
 if TYPE_CHECKING:
     from topwater.query import TopKQuery
