@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	done; echo python3)
 BIN := .venv/bin
 
-.PHONY: help install demo test lint soak bench clean
+.PHONY: help install demo docs test lint soak bench clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,10 @@ lint: install  ## style, types, layers
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+docs: install  ## the documentation as pages, in out/docs; a dead reference is an error
+	@$(BIN)/sphinx-build -q -E -W --keep-going -c docs . out/docs
+	@echo "out/docs/index.html"
 
 bench: install  ## every benchmark, in its quick form
 	@$(BIN)/topwater bench core --quick
