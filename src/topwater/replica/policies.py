@@ -8,6 +8,7 @@ of the window), ``wsj-`` or nothing all keys of the window, ``gnr-`` the whole r
 ``lru``, ``rnd``        the least recently fetched; at random
 ``wbm``                 possibly stale, and needed and fresh for long (ACQUA); then as ``lru``
 ``tsm``, ``bsm``        from the top of the ranking; around the border of the top k (AcquaTop)
+``ttl``, ``ttl:2 min``  what is older than that, as a cache does: in the order of the stream
 ``asm``                 all candidates, whatever the budget: a bound, not a contender
 ``wst``                 none: the other bound
 ``bst``, ``wbm*``       know the truth, and are refused outside an evaluation
@@ -31,6 +32,7 @@ from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Registry
 from topwater.replica.replica import NEVER
 from topwater.replica.slots import SlotTable
+from topwater.replica.ttl import TimeToLive
 
 Proposer = Literal["candidates", "window", "replica"]
 Truth = Callable[[KeyArray], tuple[FloatArray, FloatArray]]
@@ -365,11 +367,13 @@ rankers.add("lru", PolicyEntry(LeastRecent), "the least recently fetched")
 rankers.add("wbm", PolicyEntry(BestBefore, needs_rates=True), "possibly stale, needed for long")
 rankers.add("tsm", PolicyEntry(FromTheTop), "from the top of the ranking")
 rankers.add("bsm", PolicyEntry(Borderline), "around the border of the top k")
+rankers.add("ttl", PolicyEntry(lambda _: TimeToLive()), "what expired, as in a cache")
 rankers.add("asm", PolicyEntry(FromTheTop, unbounded=True), "all candidates; ignores the budget")
 rankers.add("wbm*", PolicyEntry(TrueBestBefore, needs_truth=True), "wbm with true change times")
 rankers.add("bst", PolicyEntry(Stale, needs_truth=True), "what is certainly stale")
 
 _PREFIXES: dict[str, Proposer] = {"at-": "candidates", "wsj-": "window", "gnr-": "replica"}
+_TTL = "ttl:"
 
 
 def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
@@ -377,11 +381,14 @@ def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
 
     Examples
     --------
-    >>> resolve("at-bsm")[1], resolve("lru")[1], resolve("gnr-rnd")[1]
-    ('candidates', 'window', 'replica')
+    >>> resolve("at-bsm")[1], resolve("lru")[1], resolve("gnr-rnd")[1], resolve("ttl:90s")[1]
+    ('candidates', 'window', 'replica', 'window')
     """
     prefix = next((each for each in _PREFIXES if str(name).startswith(each)), "")
     ranker = str(name).removeprefix(prefix)
+    if ranker.startswith(_TTL):
+        aged = TimeToLive.of(ranker.removeprefix(_TTL))
+        return PolicyEntry(lambda _: aged), _PREFIXES.get(prefix, "window")
     if type(name) is not str or ranker not in rankers:
         raise QueryError(
             f"{name!r} is unknown",
