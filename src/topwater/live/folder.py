@@ -1,0 +1,267 @@
+"""A folder of answers as Spark's sinks write it, read without Spark while more is written.
+
+Only what Spark committed is told. A streaming sink names its committed files in
+``_spark_metadata``, batch by batch; files that are not named there are half written, or left over
+from an attempt that failed. A folder without that log was written by batch jobs, whose files
+appear under their names when they are complete; one that can't be read yet is tried again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from topwater.errors import QueryError
+from topwater.live.feed import MOST_WINDOWS, now
+from topwater.live.records import Record, records_of_rows
+
+LOG = "_spark_metadata"
+PATIENCE = 10_000
+"""For so many milliseconds after it was changed, a file that can't be read is tried again."""
+
+_BATCH = re.compile(r"(\d+)(\.compact)?")
+_JOB = re.compile(r"part-\d+-([0-9a-f-]{36})")
+_PARTITION = re.compile(r"[^/=]+=[^/]*")
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_ENDINGS = (".parquet", ".json", ".json.gz", ".jsonl")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Files that one job wrote, and when they were committed, in milliseconds since 1970.
+
+    The last batch of a log has the log's number.
+    """
+
+    job: str
+    files: tuple[Path, ...]
+    at: int
+    number: int | None = None
+
+
+class Unread(Exception):
+    """A file that can't be read now."""
+
+
+class Folder:
+    """What was committed to a folder, batch by batch.
+
+    Parameters
+    ----------
+    path
+        The folder; it need not be there yet.
+    most
+        How many windows the first look gives, the newest ones.
+
+    Attributes
+    ----------
+    passed_over
+        What could not be read, in words, until somebody empties it.
+    """
+
+    def __init__(self, path: Path, most: int = MOST_WINDOWS) -> None:
+        self.path = path
+        self.passed_over: list[str] = []
+        self._most = most
+        self._begun = False
+        self._number: int | None = None
+        self._job = ""
+        self._seen: set[str] = set()
+
+    def state(self) -> str:
+        """What there is to wait for, in words."""
+        if not self.path.exists():
+            return f"{self.path} is not there yet. It is read as soon as the stream creates it."
+        if (self.path / LOG).is_dir():
+            return f"The stream that writes to {self.path} has not answered a window yet."
+        return f"Nothing has been written to {self.path} yet."
+
+    def news(self) -> Iterator[Record]:
+        """The windows that were committed since the last call, in the order of time.
+
+        The first call gives the newest ones only. A batch that can't be read yet comes next
+        time, and all after it, so that the order stays.
+
+        Raises
+        ------
+        QueryError
+            If the files hold something else than answers.
+        """
+        batches = self._batches()
+        if not self._begun:
+            batches = self._newest(batches)
+        self._begun = self._begun or bool(batches)
+        for batch in batches:
+            try:
+                records = self._records(batch)
+            except Unread:
+                return
+            self._take(batch)
+            yield from records
+
+    def _newest(self, batches: list[Batch]) -> list[Batch]:
+        """Those at the end that hold as many windows as wanted: a folder may hold years."""
+        found, start = 0, len(batches)
+        while start > 0 and found < self._most:
+            start -= 1
+            with contextlib.suppress(Unread):
+                found += len(self._records(batches[start]))
+        return batches[start:]
+
+    def _records(self, batch: Batch) -> list[Record]:
+        rows = [row for path in batch.files for row in self._rows(path, batch)]
+        return [{**record, "at": batch.at} for record in records_of_rows(rows)]
+
+    def _rows(self, path: Path, batch: Batch) -> list[dict[str, Any]]:
+        try:
+            return _read(path, self.path)
+        except FileNotFoundError:
+            self.passed_over.append(f"{path.name} is gone")
+        except (OSError, EOFError, ValueError, pa.ArrowException) as error:
+            if now() - batch.at < PATIENCE:
+                raise Unread from error
+            self.passed_over.append(f"{path.name} can't be read: {str(error).splitlines()[0]}")
+        return []
+
+    def _take(self, batch: Batch) -> None:
+        self._job = batch.job or self._job
+        if batch.number is not None:
+            self._number = batch.number
+        else:
+            self._seen.add(batch.job)
+
+    def _batches(self) -> list[Batch]:
+        """Those that were not taken yet."""
+        log = self.path / LOG
+        try:
+            if log.is_dir():
+                return self._logged(log)
+            return self._listed() if self.path.is_dir() else []
+        except FileNotFoundError:  # a log that is compacted in this moment
+            return []
+
+    def _logged(self, log: Path) -> list[Batch]:
+        found = sorted(
+            filter(None, map(_BATCH.fullmatch, (each.name for each in log.iterdir()))),
+            key=lambda each: len(each[0]),
+        )
+        # A compacted log comes later here than a plain one of the same number, and replaces it.
+        names = {int(each[1]): each[0] for each in found}
+        newest = max(names, default=-1)
+        if self._number is not None and newest < self._number:
+            self._number, self._job, self._begun = None, "", False  # emptied, and filled anew
+        after = -1 if self._number is None else self._number
+        if newest <= after:
+            return []
+        compacted = [each for each, name in names.items() if name != str(each) and each > after]
+        start = max(compacted, default=after + 1)
+        batches: list[Batch] = []
+        for number in sorted(each for each in names if each >= start):
+            batches += _of_log(log / names[number], number, self.path)
+        return self._after_job(batches)
+
+    def _after_job(self, batches: list[Batch]) -> list[Batch]:
+        """A compacted log also names what was taken before."""
+        places = [place for place, batch in enumerate(batches) if batch.job == self._job != ""]
+        return batches[places[-1] + 1 :] if places else batches
+
+    def _listed(self) -> list[Batch]:
+        """Without a log: files that one job wrote belong together."""
+        jobs: dict[str, list[Path]] = {}
+        for path in self.path.rglob("*"):
+            inside = path.relative_to(self.path)
+            hidden = any(part.startswith((".", "_")) for part in inside.parts)
+            if not hidden and path.name.endswith(_ENDINGS) and path.is_file():
+                jobs.setdefault(_job(str(inside)), []).append(path)
+        batches = [
+            Batch(job, tuple(sorted(paths)), max(map(_changed, paths)))
+            for job, paths in jobs.items()
+            if job not in self._seen
+        ]
+        return sorted(batches, key=lambda batch: (batch.at, batch.job))
+
+
+def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
+    """The batches that a log names: one, or if it is compacted, also all before."""
+    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    deleted = {each["path"] for each in told if each.get("action") == "delete"}
+    jobs: dict[str, list[dict[str, Any]]] = {}
+    for each in told:
+        if each["path"] not in deleted:
+            jobs.setdefault(_job(each["path"]), []).append(each)
+    batches = [
+        Batch(
+            job,
+            tuple(_inside(each["path"], folder) for each in files),
+            max(int(each["modificationTime"]) for each in files),
+        )
+        for job, files in jobs.items()
+    ] or [Batch("", (), _changed(path))]
+    return [*batches[:-1], replace(batches[-1], number=number)]
+
+
+def _job(address: str) -> str:
+    """What tells the files of one job from those of others."""
+    found = _JOB.match(address.rsplit("/", 1)[-1])
+    return found[1] if found else address
+
+
+def _inside(address: str, folder: Path) -> Path:
+    """The file in this folder: by its name, and the folders of the columns that divide it.
+
+    So a folder that was moved, or is mounted elsewhere, can be read; and nothing outside of it.
+    """
+    parts = unquote(address).split("/")
+    start = len(parts) - 1
+    while start > 0 and _PARTITION.fullmatch(parts[start - 1]):
+        start -= 1
+    return folder.joinpath(*parts[start:])
+
+
+def _changed(path: Path) -> int:
+    return path.stat().st_mtime_ns // 1_000_000
+
+
+def _read(path: Path, folder: Path) -> list[dict[str, Any]]:
+    rows = _parquet(path) if path.name.endswith(".parquet") else _json(path)
+    columns = _columns_of_path(path.relative_to(folder))
+    return [{**columns, **row} for row in rows] if columns else rows
+
+
+def _parquet(path: Path) -> list[dict[str, Any]]:
+    table = pq.ParquetFile(path).read()
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            millis = table.column(place).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
+            table = table.set_column(place, field.name, millis)
+    rows: list[dict[str, Any]] = table.to_pylist()
+    return rows
+
+
+def _json(path: Path) -> list[dict[str, Any]]:
+    opened = gzip.open if path.name.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines if line.strip()]
+    if any(not isinstance(row, dict) for row in rows):
+        raise QueryError(
+            f"{path.name} holds something else than rows",
+            field="place",
+            fix="give the folder that the stream writes answers to",
+        )
+    return rows
+
+
+def _columns_of_path(path: Path) -> dict[str, Any]:
+    """Columns by which the folder is divided, as ``group=north``."""
+    pairs = (part.split("=", 1) for part in path.parts[:-1] if "=" in part)
+    return {name: None if value == _NO_VALUE else unquote(value) for name, value in pairs}
