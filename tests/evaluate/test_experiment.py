@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from topwater.charts import Series, line_chart
 from topwater.cli import app
 from topwater.evaluate import acqua, acquatop, grid
 from topwater.evaluate.acquatop import DEFAULT, Cell, Results
-from topwater.evaluate.charts import Series, line_chart
 from topwater.evaluate.claims import judged
 from topwater.evaluate.report import SHOWN, acquatop_page
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from importlib.metadata import version
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from topwater.charts import Series, line_chart
 from topwater.evaluate.acqua import BUDGETS, PRINTED, TABLES
 from topwater.evaluate.acquatop import (
     AIMS,
@@ -23,10 +23,10 @@ from topwater.evaluate.acquatop import (
     Results,
     Sweep,
 )
-from topwater.evaluate.charts import Series, line_chart
 from topwater.evaluate.claims import Claim, improvements, judged
 from topwater.evaluate.grid import column
 from topwater.evaluate.tracks import AIMED, CARRIED, CLAIRVOYANT
+from topwater.pages import Marked, legend, page, section, table
 
 SHOWN = (*PUBLISHED, UNLIMITED, OURS, CARRIED, CLAIRVOYANT)
 _NAMES = {CARRIED: "worth, carried over"}
@@ -78,41 +78,22 @@ _PRINTED_TABLE_7: dict[tuple[int, Metric], str] = {
 }
 """Which policy the paper found best, by experiment."""
 
-_STYLE = """
-:root { color-scheme: light dark; --ink: #222; --soft: #667; --line: #ccd; --paper: #fff; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e4ea; --soft: #99a; --line: #445; --paper: #16171c; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 1rem; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
-svg text.title { font-size: 13px; fill: var(--ink); } svg .grid { stroke: var(--line); }
-table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto; }
-th, td { padding: .2rem .55rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child, td.text { text-align: left; }
-.legend span { display: inline-block; margin-right: 1.1rem; white-space: nowrap; }
-.legend i { display: inline-block; width: 1.1rem; height: .25rem; margin-right: .35rem;
-  vertical-align: middle; } .yes { color: #2f9e44; } .no { color: #d6403a; }
-p.note { color: var(--soft); }
-"""
-
 
 def acquatop_page(records: pa.Table, results: Results, lines: Sequence[Sweep], about: str) -> str:
     """Experiments 0 to 4."""
     parts = [
         _legend(),
-        _section("Experiment 0: errors add up (Figure 11)", _cumulated(records)),
+        section("Experiment 0: errors add up (Figure 11)", _cumulated(records)),
         *(_sweep_section(results, lines, number) for number in sorted(_FIGURES)),
-        _section(
+        section(
             "Improvements over ACQUA's policies, in percent (Table 6)", _table_6(results, lines)
         ),
-        _section("Which policy serves best (Table 7)", _table_7(results, lines)),
-        _section("Claims, one by one", _claims(judged(results, lines))),
-        _section("worth, the best published policy, and clairvoyance", _standings(results)),
-        _section("worth, with what was left carried over", _carried(records, results)),
-        _section("What a window costs", _costs(records)),
-        _section("Does an answer know how right it is?", _calibration(records)),
+        section("Which policy serves best (Table 7)", _table_7(results, lines)),
+        section("Claims, one by one", _claims(judged(results, lines))),
+        section("worth, the best published policy, and clairvoyance", _standings(results)),
+        section("worth, with what was left carried over", _carried(records, results)),
+        section("What a window costs", _costs(records)),
+        section("Does an answer know how right it is?", _calibration(records)),
     ]
     return _page("AcquaTop's experiments", about, parts)
 
@@ -127,46 +108,20 @@ def acqua_page(summary: dict[str, Any], about: str) -> str:
             for at, budget in enumerate(BUDGETS)
         ]
         title = f"Join accuracy, real data (Table {number}); in brackets what the paper prints"
-        parts.append(_section(title, _table(["B", *policies], rows)))
+        parts.append(section(title, table(["B", *policies], rows)))
     return _page("ACQUA's experiments", about, parts)
 
 
 def _page(title: str, about: str, parts: Iterable[str]) -> str:
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
-        f"<h1>{escape(title)}</h1><p class=note>{escape(about)} topwater {version('topwater')}.</p>"
-        f"{''.join(parts)}</body></html>\n"
-    )
-
-
-def _section(title: str, body: str) -> str:
-    return f"<h2>{escape(title)}</h2>{body}"
+    return page(title, f"{about} topwater {version('topwater')}.", parts)
 
 
 def _legend() -> str:
-    entries = (
-        f'<span><i style="background:{_COLOURS[p]}"></i>{escape(_name(p))}</span>' for p in SHOWN
-    )
-    return f'<p class="legend">{"".join(entries)}</p>'
+    return legend({_name(policy): _COLOURS[policy] for policy in SHOWN})
 
 
 def _name(policy: str) -> str:
     return _NAMES.get(policy, policy)
-
-
-def _table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Cells are text; those that start with ``<`` are markup of ours."""
-    lines = ["".join(f"<th>{escape(str(cell))}</th>" for cell in head)]
-    lines += ["".join(_cell(cell) for cell in row) for row in rows]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-
-
-def _cell(cell: object) -> str:
-    if isinstance(cell, float):
-        return f"<td>{cell:.1f}</td>"
-    text = str(cell)
-    return text if text.startswith("<td") else f"<td>{escape(text)}</td>"
 
 
 def _sweep_section(results: Results, lines: Sequence[Sweep], experiment: int) -> str:
@@ -175,7 +130,7 @@ def _sweep_section(results: Results, lines: Sequence[Sweep], experiment: int) ->
         return ""
     charts = [_chart(results, line, metric) for line in mine for metric in _METRICS]
     title = f"Experiment {experiment}: {_VARIED[mine[0].varied]} (Figure {_FIGURES[experiment]})"
-    return _section(title, f'<div class="charts">{"".join(charts)}</div>')
+    return section(title, f'<div class="charts">{"".join(charts)}</div>')
 
 
 def _chart(results: Results, line: Sweep, metric: Metric) -> str:
@@ -239,7 +194,7 @@ def _table_6(results: Results, lines: Sequence[Sweep]) -> str:
                 row.append(f"{most:+.1f} … {least:+.1f} ({high} … {low})")
         rows.append(row)
     note = "<p class=note>Greatest … least over the sweep; in brackets what the paper prints.</p>"
-    return _table(["", *head], rows) + note
+    return table(["", *head], rows) + note
 
 
 def _table_7(results: Results, lines: Sequence[Sweep]) -> str:
@@ -252,25 +207,19 @@ def _table_7(results: Results, lines: Sequence[Sweep]) -> str:
                 f"{getattr(cell, line.varied)}: {policy}"
                 for cell, policy in zip(line.cells, best, strict=True)
             )
-            told = f'<td class="text">{escape(places)}</td>'
-            printed = f'<td class="text">{escape(_PRINTED_TABLE_7[line.experiment, metric])}</td>'
+            told = Marked.of(places)
+            printed = Marked.of(_PRINTED_TABLE_7[line.experiment, metric])
             rows.append([f"Hp.{line.experiment}: {_VARIED[line.varied]}{at}", name, told, printed])
     head = ["hypothesis", "measured by", "best published policy at each point", "the paper says"]
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _claims(claims: Iterable[Claim]) -> str:
     rows = []
     for claim in claims:
-        verdict = ("yes", "confirmed") if claim.holds else ("no", "denied")
-        rows.append(
-            [
-                claim.text,
-                f'<td class="{verdict[0]}">{verdict[1]}</td>',
-                f'<td class="text">{escape(claim.evidence)}</td>',
-            ]
-        )
-    return _table(["claim", "here", "figures"], rows)
+        verdict = Marked.of("confirmed", "yes") if claim.holds else Marked.of("denied", "no")
+        rows.append([claim.text, verdict, Marked.of(claim.evidence)])
+    return table(["claim", "here", "figures"], rows)
 
 
 def _standings(results: Results) -> str:
@@ -292,7 +241,7 @@ def _standings(results: Results) -> str:
         for name in _METRICS.values()
         for what in ("best published", OURS, "bound", "gap closed")
     ]
-    return _table(["cell", *columns], rows)
+    return table(["cell", *columns], rows)
 
 
 def _carried(records: pa.Table, results: Results) -> str:
@@ -320,7 +269,7 @@ def _carried(records: pa.Table, results: Results) -> str:
         "may spend, up to three windows' worth. So it is not among those compared at an equal "
         "budget per window, and it may pass the bound, which has B in every window.</p>"
     )
-    return _table(["cell", *columns], rows) + note
+    return table(["cell", *columns], rows) + note
 
 
 def _costs(records: pa.Table) -> str:
@@ -332,7 +281,7 @@ def _costs(records: pa.Table) -> str:
         rows.append([_name(policy), *_milliseconds(millis), f"{fetches:.1f}"])
     note = "<p class=note>CPU time to elect, rank and estimate; fetching takes no time here.</p>"
     head = ["policy", "mean ms", "median ms", "99 % below ms", "fetches a window"]
-    return _table(head, rows) + note
+    return table(head, rows) + note
 
 
 def _milliseconds(millis: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[str]:
