@@ -3,7 +3,7 @@
 
 const MOST_WINDOWS = 1000;
 const MOST_ROWS = 100;
-const MOST_LOOK_UPS = 60;
+const MOST_LOOK_UPS = 12;
 const MOST_NOTES = 30;
 const CHARTED = 90;
 const TABLED = 30;
@@ -115,7 +115,8 @@ const state = {
   order: new Map(), // all windows, in the order of arrival
   group: undefined,
   shown: null, // the end of the window that is looked at; null follows the newest
-  all: false,
+  all: false, // whether all rows are shown, however many
+  allLookUps: false,
   notes: [],
   ended: null,
 };
@@ -244,6 +245,7 @@ function draw() {
   drawGroups();
   drawSteering(windows, place);
   find("empty").hidden = record !== undefined;
+  find("window").hidden = record === undefined;
   if (record === undefined) return clearRanking();
   const before = windows[place - 1];
   drawWindow(record);
@@ -395,12 +397,9 @@ let layoutDrawn = "";
 function clearRanking() {
   rowNodes.clear();
   find("rows").replaceChildren();
-  for (const id of ["table", "triples", "nothing", "more", "gone", "verdict", "accuracy", "budget", "events"]) {
+  for (const id of ["table", "triples", "nothing", "more", "gone", "accuracy", "budget", "events"]) {
     find(id).hidden = true;
   }
-  setText(find("window-kind"), "No window yet");
-  setText(find("span"), "–");
-  setText(find("ago"), "");
 }
 
 /** Rows by what they show: a key may be in a ranking more than once. */
@@ -420,12 +419,15 @@ function drawRanking(record, before) {
   setText(find("triples"), record.triples ?? "");
   find("table").hidden = !rows.length;
   find("nothing").hidden = rows.length > 0 || Boolean(record.triples);
-  const more = find("more");
-  more.hidden = rows.length <= MOST_ROWS;
-  setText(more, state.all ? `Show the first ${MOST_ROWS}` : `Show all ${whole(rows.length)}`);
+  drawMore("more", rows.length, MOST_ROWS, state.all);
   setText(find("caption"), `Ranking of the window to ${endText(record)}`);
   drawGone(rows, before);
   drawRows(record, cut, before);
+}
+
+function drawMore(id, length, most, all) {
+  find(id).hidden = length <= most;
+  setText(find(id), all ? `Show the first ${most}` : `Show all ${whole(length)}`);
 }
 
 function drawGone(rows, before) {
@@ -759,9 +761,9 @@ function drawBudget(record) {
   setText(find("spent"), spent.join(" · "));
   drawPips(fetched, failed);
   const shown = numberFormat(lookedUp.flatMap(({ before, after }) => [before, after]));
-  const items = lookedUp.slice(0, MOST_LOOK_UPS).map((each) => lookUp(each, shown));
-  if (lookedUp.length > MOST_LOOK_UPS) items.push(make("li", { text: `and ${whole(lookedUp.length - MOST_LOOK_UPS)} more` }));
-  find("lookups").replaceChildren(...items);
+  const cut = state.allLookUps ? lookedUp : lookedUp.slice(0, MOST_LOOK_UPS);
+  find("lookups").replaceChildren(...cut.map((each) => lookUp(each, shown)));
+  drawMore("more-lookups", lookedUp.length, MOST_LOOK_UPS, state.allLookUps);
   const problems = Object.entries(record.problems ?? {});
   find("problems").hidden = !problems.length;
   find("problems").replaceChildren(
@@ -782,7 +784,7 @@ function lookUp({ label, before, after, ok }, shown) {
   const number = (value) => (isNumber(value) ? shown(value) : "no value");
   const change = isNumber(before) && isNumber(after) ? after - before : null;
   let told;
-  if (!ok) told = [unseen("failed, "), make("span", { text: isNumber(before) ? `failed, kept ${number(before)}` : "failed" })];
+  if (!ok) told = [make("span", { text: isNumber(before) ? `failed, kept ${number(before)}` : "failed" })];
   else if (change === 0) told = [make("span", { text: `${number(after)} unchanged` })];
   else if (!isNumber(before)) told = [make("span", { text: `${number(after)} first seen` })];
   else told = [make("span", { class: "was", text: number(before) }), mute(" → "), unseen(" became "), make("span", { class: "is", text: number(after) })];
@@ -883,6 +885,10 @@ find("later").addEventListener("click", later);
 find("pause").addEventListener("click", () => (state.shown === null ? show(placeShown()) : follow()));
 find("more").addEventListener("click", () => {
   state.all = !state.all;
+  schedule();
+});
+find("more-lookups").addEventListener("click", () => {
+  state.allLookUps = !state.allLookUps;
   schedule();
 });
 find("group").addEventListener("change", (event) => {
