@@ -7,18 +7,23 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from topwater import completing
 from topwater.errors import TopwaterError
 from topwater.evaluate.bench_cli import app as bench
 from topwater.evaluate.experiment_cli import app as experiment
-from topwater.terminal import Debug, told
+from topwater.terminal import Commands, Debug, Quiet, examples_of, progress, told
 
 app = typer.Typer(
     name="topwater",
+    cls=Commands,
     help="Continuous top-k answers over event streams, on Spark.",
+    epilog=examples_of(
+        "topwater demo  # see it work, in a minute",
+        "topwater init mine && cd mine && topwater run job.toml  # a job of your own",
+        "topwater --install-completion  # let the shell complete commands",
+    ),
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -49,11 +54,19 @@ def main(
     """Continuous top-k answers over event streams, on Spark."""
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater demo",
+        "topwater demo --windows 20 --policy lru",
+        "topwater demo --json > windows.jsonl",
+    )
+)
 def demo(
     windows: Annotated[int, typer.Option(min=1, max=150, help="How many windows.")] = 40,
     budget: Annotated[int, typer.Option(min=1, max=400, help="Look-ups for each window.")] = 7,
-    policy: Annotated[str, typer.Option(help="Which users to look up.")] = "worth",
+    policy: Annotated[
+        str, typer.Option(help="Which users to look up.", autocompletion=completing.policies)
+    ] = "worth",
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another evening.")] = 7,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per window, and the report.")
@@ -67,6 +80,8 @@ def demo(
     truth, and against the published policies on the same stream with the same budget.
     """
     with told(debug):
+        from rich.console import Console
+
         from topwater.demo import JsonLines, Lines, Scene, run
 
         scene = Scene(windows, budget, policy, seed)
@@ -79,76 +94,203 @@ def demo(
             )
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater init mine  # a job over a recorded stream and an example service",
+        "topwater init mine --rspql  # the same, with the query in RSP-QL",
+        "cd mine && topwater run job.toml",
+    )
+)
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make; it must not hold files.")],
+    rspql: Annotated[bool, typer.Option("--rspql", help="Write the query in RSP-QL.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a starter project that runs as it stands, with a comment on every setting."""
+    with told(debug):
+        from topwater.starter import start_project
+
+        made = start_project(folder, rspql=rspql)
+        if not quiet:
+            typer.echo("\n".join(made.lines()))
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater run job.toml",
+        "topwater run job.toml --check  # is all there that it needs?",
+        "topwater run job.toml --set query.k=10 --set sink.path=elsewhere",
+        "topwater run job.toml --live  # and watch it in a browser",
+        "topwater run query.rq --stream :S=mentions --service :BKG=http://127.0.0.1:8765/sparql",
+        "topwater run job.toml --once --json > windows.jsonl",
+    )
+)
+def run(
+    job: Annotated[
+        Path,
+        typer.Argument(
+            help="A job in TOML or YAML, or a query in RSP-QL (*.rq).",
+            autocompletion=completing.job_files,
+        ),
+    ],
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="For RSP-QL: a folder or file of RDF lines."),
+    ] = None,
+    service: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=URL", help="For RSP-QL: a SPARQL endpoint.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Another value for a setting of the job.",
+            autocompletion=completing.settings,
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check everything, say what would run, and end. No Spark."),
+    ] = False,
+    live: Annotated[bool, typer.Option("--live", help="Serve the live page.")] = False,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="Of the live page; 0 for any free one.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per window, and the summary.")
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="No progress; and no windows that go to a sink."),
+    ] = False,
+    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    debug: Debug = False,
+) -> None:
+    """Run a job on Spark until Ctrl-C: a query, a stream, a source and a sink, all in a file.
+
+    A job is described in TOML or YAML; `topwater init` writes one. A query in RSP-QL runs over
+    folders of RDF: lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD
+    with a "time" in *.jsonl. Its streams, services and sink may stand beside it, in NAME.toml.
+    """
+    with told(debug):
+        from topwater.jobs import read_job
+        from topwater.jobs.checking import checked
+        from topwater.jobs.running import run as run_job
+        from topwater.jobs.showing import display_of
+
+        more = [] if port is None else [f"live.port={port}"]
+        found = read_job(
+            job, streams=stream or (), services=service or (), settings=[*(setting or ()), *more]
+        )
+        display = display_of(found, as_json=as_json, quiet=quiet)
+        if check:
+            checked(found, display, as_json=as_json)
+        else:
+            run_job(found, display, once=once, log_file=log_file or None, live=live)
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater explain job.toml",
+        "topwater explain query.rq",
+        "topwater explain job.toml --set query.refresh.policy=lru --json",
+    )
+)
+def explain(
+    job: Annotated[
+        str,
+        typer.Argument(
+            help="A job, or a query in RSP-QL; - reads a query from stdin.",
+            autocompletion=completing.job_files,
+        ),
+    ],
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Another value for a setting of the job.",
+            autocompletion=completing.settings,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what it would do as one JSON object.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """What a job or a query would do: its windows, list and budget; what is exact, and why."""
+    with told(debug):
+        from topwater.jobs.explaining import explained_file
+
+        typer.echo(explained_file(job, setting or (), as_json=as_json))
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater live answers --open  # what a stream writes to the folder answers",
+        "topwater live answers --port 0 --title 'Top users'",
+    )
+)
+def live(
+    place: Annotated[str, typer.Argument(help="The folder that a stream writes answers to.")],
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Where to listen; 0 for any that is free.")
+    ] = 8787,
+    host: Annotated[str, typer.Option(help="127.0.0.1 lets nobody else read it.")] = "127.0.0.1",
+    opened: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
+    title: Annotated[str, typer.Option(help="What stands above; by default the folder.")] = "",
+    known_as: Annotated[
+        list[str] | None, typer.Option(help="A name that a proxy has for this page.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """A page in the browser: rankings as they are written to a folder, and how fresh they are.
+
+    Reads parquet or JSON as Spark's sinks write them, without Spark, until Ctrl-C. A process of
+    its own: it stays when the stream is stopped, and shows on when it is started again.
+    """
+    with told(debug):
+        import webbrowser
+
+        from topwater.live.watching import watch
+
+        watch(
+            place,
+            typer.echo,
+            host=host,
+            port=port,
+            title=title,
+            known_as=known_as or (),
+            opened=webbrowser.open if opened else None,
+        )
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater state answers/_checkpoint",
+        "topwater state answers/_checkpoint --json",
+    )
+)
 def state(
     checkpoint: Annotated[str, typer.Argument(help="The checkpoint folder of a Spark query.")],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per shard and nothing else.")
     ] = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """What a query on Spark remembers: its windows, candidates and replica, shard by shard."""
-    with told(debug):
+    with told(debug), progress("starting Spark", quiet):
         from topwater.spark import read_state, session
         from topwater.spark.state import lines
 
         spark = session("topwater state", master="local[1]")
         found = read_state(spark, checkpoint)
         shown = [json.dumps(each.to_dict()) for each in found] if as_json else lines(found)
-        typer.echo("\n".join(shown))
-
-
-@app.command()
-def run(
-    query: Annotated[Path, typer.Argument(help="A file with a query in RSP-QL.")],
-    stream: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=PATH", help="A folder or file of RDF lines.")
-    ] = None,
-    service: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=URL", help="A SPARQL endpoint.")
-    ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per window and nothing else.")
-    ] = False,
-    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
-    debug: Debug = False,
-) -> None:
-    """Run a query in RSP-QL over files to which more may come, until Ctrl-C.
-
-    Lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD with a "time" in
-    *.jsonl. Streams and services may also be written down next to the query: NAME.toml.
-    """
-    with told(debug):
-        from topwater.running import Job, JsonLines, Lines
-        from topwater.running import run as run_query
-
-        display = JsonLines() if as_json else Lines(Console(highlight=False))
-        job = Job.read(query, stream or (), service or ())
-        run_query(job, display, once=once, log_file=log_file or None)
-
-
-@app.command()
-def explain(
-    query: Annotated[str, typer.Argument(help="A file with a query in RSP-QL; - reads stdin.")],
-    debug: Debug = False,
-) -> None:
-    """What a query would do: its windows, list and budget; what is exact, and why."""
-    with told(debug):
-        from topwater.rspql import explain as explained
-
-        typer.echo(explained(_text_of(query)))
-
-
-def _text_of(path: str) -> str:
-    try:
-        if path == "-":
-            return typer.get_text_stream("stdin", encoding="utf-8").read()
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise TopwaterError(
-            f"{path} can't be read: {error}", fix="give the path of a text file in UTF-8"
-        ) from None
+    typer.echo("\n".join(shown))
 
 
 @examples.callback()
@@ -156,7 +298,13 @@ def _examples() -> None:
     """Services on this machine to try sources against."""
 
 
-@examples.command()
+@examples.command(
+    epilog=examples_of(
+        "topwater serve-example followers",
+        "topwater serve-example followers --port 9000 --rate 10 --faults 0.2",
+        'curl "http://127.0.0.1:8765/followers?ids=1000,1001"',
+    )
+)
 def followers(
     port: Annotated[int, typer.Option(help="On 127.0.0.1; 0 for any that is free.")] = 8765,
     users: Annotated[int, typer.Option(help="How many users: their keys start at 1000.")] = 400,

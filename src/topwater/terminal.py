@@ -1,32 +1,102 @@
-"""What commands share: errors in two lines, exit codes, a clean end on Ctrl-C, a waiting word."""
+"""What commands share: errors in two lines, exit codes, a clean end when they are stopped."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import re
 import signal
+import sys
 import threading
-from collections.abc import Iterator
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperGroup
 
 from topwater.errors import EnvironmentProblem, QueryError, TopwaterError
 
-FAILED, MISUSED, LACKING, STOPPED = 1, 2, 3, 130
-"""Exit codes: it went wrong; a setting or option is wrong; the machine lacks something; Ctrl-C."""
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FAILED, MISUSED, LACKING, STOPPED, TERMINATED = 1, 2, 3, 130, 143
+"""Exit codes: it went wrong; a setting or option is wrong; the machine lacks something; Ctrl-C;
+SIGTERM."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+_PLAN = "=== Streaming Query ==="
+_RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
+_LONGEST = 500
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: somebody else stopped it."""
+
+
+class Commands(TyperGroup):
+    """Commands whose misuse is told in the same two lines as every other error."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the arguments name, and end."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except Exception as error:
+            if not standalone_mode:
+                raise
+            _end_misused(error)
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end_misused(error: Exception) -> None:
+    """End if the command line can't be read; raise what is no misuse."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
+        sys.exit(0)
+    format_message = getattr(error, "format_message", None)
+    if format_message is None:
+        raise error
+    context = getattr(error, "ctx", None)
+    command = "topwater" if context is None else context.command_path
+    typer.echo(f"error: {_one_line(format_message())}\n  fix: see {command} --help", err=True)
+    sys.exit(MISUSED)
+
+
+def examples_of(*commands: str) -> str:
+    """What stands below the help of a command: how it is used, with a word on why after a #."""
+    width = max(len(each.partition("  # ")[0]) for each in commands)
+    lines = [f"{said:<{width}}  # {why}" if why else said for said, why in map(_split, commands)]
+    return "\n\n".join(["Examples:", *(line.replace("[", r"\[") for line in lines)])
+
+
+def _split(command: str) -> tuple[str, str]:
+    said, _, why = command.partition("  # ")
+    return said, why
 
 
 @contextlib.contextmanager
 def told(debug: bool = False) -> Iterator[None]:
     """Errors as two lines (what is wrong, what to do) and an exit code."""
     try:
-        yield
+        with _terminable():
+            yield
     except typer.Exit:
         raise
+    except BrokenPipeError:
+        # Who read our output is gone, and what Python still holds of it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
     except (Exception, KeyboardInterrupt) as error:
         if debug:
             raise
@@ -43,7 +113,7 @@ def exit_code(error: BaseException) -> int:
     (2, 1)
     """
     if isinstance(error, KeyboardInterrupt):
-        return STOPPED
+        return TERMINATED if isinstance(error, Terminated) else STOPPED
     if isinstance(error, EnvironmentProblem):
         return LACKING
     return MISUSED if isinstance(error, QueryError) else FAILED
@@ -53,29 +123,86 @@ def _words(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "stopped"
     if isinstance(error, TopwaterError):
-        return f"error: {error}"
+        return f"error: {error.problem}\n  fix: {error.fix or 'see the traceback with --debug'}"
     return f"error: {cause(error)}\n  fix: see the traceback with --debug"
 
 
 def cause(error: BaseException) -> str:
-    """The line that names the cause: PySpark puts it last, before a dump of the whole plan."""
-    said = str(error).split("=== Streaming Query ===")[0].strip()
-    return said.splitlines()[-1].strip() if said else type(error).__name__
+    r"""The line that names the cause, of all that PySpark says.
+
+    A worker's traceback stands in the middle of Java's own, and the line that ends it names what
+    was raised. Elsewhere the cause is the last line before a dump of the plan.
+
+    Examples
+    --------
+    >>> cause(RuntimeError("Job aborted\nTraceback:\n  File 'x'\nKeyError: 'a'\n\n\tat org.x"))
+    "KeyError: 'a'"
+    """
+    lines = [line.rstrip() for line in str(error).split(_PLAN)[0].splitlines()]
+    lines = [line for line in lines if line.strip() and not re.match(r"\s+(at |\.\.\. \d)", line)]
+    if not lines:
+        return type(error).__name__
+    raised = []
+    if any("Traceback" in line for line in lines):
+        raised = [line for line in lines if _RAISED.match(line)]
+    return _one_line((raised or lines)[-1])
+
+
+def _one_line(text: str) -> str:
+    told = " ".join(text.split())
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+
+
+class StopFlag(threading.Event):
+    """Is set when the user wants an end."""
+
+    signal = 0
+
+    def raise_if_set(self) -> None:
+        """Raise what the signal means."""
+        if self.is_set():
+            raise Terminated if self.signal == signal.SIGTERM else KeyboardInterrupt
 
 
 @contextlib.contextmanager
-def stop_flag() -> Iterator[threading.Event]:
-    """A flag that Ctrl-C sets.
+def stop_flag() -> Iterator[StopFlag]:
+    """A flag that Ctrl-C sets, and SIGTERM.
 
     An exception raised in the middle of a call to Java would break the connection to it, and a
-    clean end needs the connection; one raised while Java starts would leave it running.
+    clean end needs the connection; one raised while Java starts would leave it running. Who
+    presses Ctrl-C a second time does not want to wait for that.
     """
-    stop = threading.Event()
-    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
-    try:
+    stop = StopFlag()
+
+    def wanted(number: int, _: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.signal = number
+        stop.set()
+
+    with _handled(signal.SIGINT, wanted), _handled(signal.SIGTERM, wanted):
         yield stop
+
+
+def _terminable() -> contextlib.AbstractContextManager[None]:
+    """SIGTERM ends a command as Ctrl-C does: what it began is put away."""
+
+    def terminate(*_: Any) -> None:
+        raise Terminated
+
+    return _handled(signal.SIGTERM, terminate)
+
+
+@contextlib.contextmanager
+def _handled(number: signal.Signals, handler: Any) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what a signal does
+        return
+    before = signal.signal(number, handler)
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
 
 
 @contextlib.contextmanager
@@ -87,3 +214,12 @@ def waiting(console: Console, what: str) -> Iterator[None]:
     else:
         console.print(f"{what}…")
         yield
+
+
+def progress(what: str, quiet: bool) -> contextlib.AbstractContextManager[None]:
+    """A word on stderr while something slow goes on."""
+    if quiet:
+        return contextlib.nullcontext()
+    from rich.console import Console
+
+    return waiting(Console(stderr=True, highlight=False), what)

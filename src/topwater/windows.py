@@ -80,6 +80,20 @@ def millis(span: int | str | timedelta, *, field: str = "duration") -> Millis:
     )
 
 
+def span(length: Millis) -> str:
+    """A span of time in the largest unit that gives a whole number.
+
+    Examples
+    --------
+    >>> span(540_000), span(1_500), span(86_400_000)
+    ('9 min', '1500 ms', '1 d')
+    """
+    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
+        if length % size == 0:
+            return f"{length // size} {unit}"
+    return f"{length} ms"
+
+
 def _parse(text: str) -> Millis | None:
     if (short := _SHORT.fullmatch(text)) and (unit := _unit(short[2].lower())):
         return _rounded(float(short[1]) * unit)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import signal
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +16,15 @@ import pyarrow.parquet as pq
 import pyoxigraph as ox
 import pytest
 import uvicorn
-from rich.console import Console
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 from starlette.routing import Route
-from typer.testing import CliRunner
 
 from topwater import QueryError, StateError
-from topwater.cli import app
 from topwater.remote import memory
 from topwater.rspql import parse
 from topwater.rspql.asking import source_for
-from topwater.running import Job, JsonLines, Lines, answered, as_dict
 from topwater.serving.running import started
 from topwater.spark import Mapped, Rdf, rspql, start
 
@@ -453,91 +447,3 @@ def test_literals_and_iris_are_asked_for_as_what_they_are() -> None:
     assert alone.ok.all()
     assert 'VALUES ?user { "user 1000"@en }' in asked[0]
     assert source_for(service, running_service.sparql).at_start == source.at_start  # type: ignore[attr-defined]
-
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "rspql" / "top-users.rq"
-
-
-def test_the_example_runs_as_it_stands(
-    spark: SparkSession, capsys: pytest.CaptureFixture[str]
-) -> None:
-    job = Job.read(EXAMPLE)
-    plan = job.plan()
-    windows = list(answered(job, plan, spark, once=True))
-    assert len(windows) == 14
-    for rows in windows:
-        JsonLines().window(rows, plan)
-        Lines(Console(highlight=False)).window(rows, plan)
-    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()[::2]]
-    assert shown[0]["window_end"] == "2026-01-01T00:03:00.000+00:00"
-    assert [row["rank"] for row in shown[0]["rows"]] == [1, 2, 3]
-    assert all(each["fetched"] == 7 for each in shown)
-    assert sum(each["bad_key"] + each["bad_time"] for each in shown) == 0
-    assert shown[0]["events"] == 324
-
-
-@pytest.mark.parametrize("kind", ["nq", "jsonl"])
-def test_other_files_are_read_too(spark: SparkSession, tmp_path: Path, kind: str) -> None:
-    (tmp_path / "q.rq").write_text(TOTALS)
-    lines = ["# nothing", "", "not an event"]
-    for at, user, n in HEARD:
-        when = str(START + 1_000 * at)
-        if kind == "nq":
-            quad = mention(user, n).replace(" .", f" <{X}g{at}> .")
-            lines.append(f"{when}\t{quad}")
-        else:
-            document = {"@id": X + user, f"{X}hasMentions": n, "time": int(when)}
-            lines.append(json.dumps(document))
-    (tmp_path / f"events.{kind}").write_text("\n".join(lines))
-    job = Job.read(tmp_path / "q.rq", [f":S={tmp_path}"])
-    plan = job.plan()
-    found = [row for rows in answered(job, plan, spark, once=True) for row in rows]
-    shown = windows_of(found, "user", "total", "times")
-    assert {closes: shown[closes] for closes in SHOWN} == SHOWN
-    told = as_dict(found[:1], plan)
-    assert told["bad_key"] + told["bad_time"] == 1
-
-
-def test_it_runs_on_until_it_is_stopped(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "q.rq").write_text(TOTALS)
-    events = [f"{START + at}\t{text}" for at, text in seconds(*HEARD)]
-    (tmp_path / "1.nt").write_text("\n".join(events[:5]))
-    job = Job.read(tmp_path / "q.rq", [f":S={tmp_path}"])
-    found: list[Any] = []
-    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
-        for rows in answered(job, job.plan(), spark, once=False):
-            found += rows
-            closed = len(windows_of(found, "user"))
-            if closed == 2:  # what comes later is read as well
-                (tmp_path / "_2").write_text("\n".join(events[5:]))
-                (tmp_path / "_2").rename(tmp_path / "2.nt")
-            if closed == len(SHOWN):
-                signal.raise_signal(signal.SIGINT)
-    assert windows_of(found, "user", "total", "times") == SHOWN
-    assert not spark.streams.active
-
-
-def test_what_cannot_run_is_said_before_spark_starts(tmp_path: Path) -> None:
-    (tmp_path / "q.rq").write_text(TOTALS)
-    (tmp_path / "bad.rq").write_text("SELECT")
-    (tmp_path / "mixed").mkdir()
-
-    def told(*arguments: str) -> str:
-        result = CliRunner().invoke(app, ["run", *arguments])
-        assert result.exit_code in (1, 2)  # a file that is not there; a setting that is wrong
-        assert result.stdout == ""
-        assert "fix: " in result.stderr
-        return result.stderr
-
-    query = str(tmp_path / "q.rq")
-    (tmp_path / "count.rq").write_text(TOTALS.replace("RANGE PT4S STEP PT2S", "ELEMENTS 9"))
-    assert "topwater.local.rspql" in told(str(tmp_path / "count.rq"))
-    assert "can't be read" in told(str(tmp_path / "none.rq"))
-    assert "line 1" in told(str(tmp_path / "bad.rq"))
-    assert f"the stream <{X}S> is nowhere" in told(query)
-    assert "is not there" in told(query, "--stream", ":S=/nowhere")
-    assert "is no NAME=PLACE" in told(query, "--stream", ":S")
-    (tmp_path / "q.toml").write_text("[sources]")
-    assert "no such table" in told(query)
-    (tmp_path / "q.toml").write_text("[streams")
-    assert "is no TOML" in told(query)

@@ -91,6 +91,8 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
         An address whose scheme says what it is: ``http``, ``https``, ``sparql+http``,
         ``sparql+https``, or that of a database, such as ``sqlite`` or ``postgresql+psycopg``. Or
         a mapping of settings, with the address as ``"url"``: as it stands in a JSON or TOML file.
+        It may name the ``"kind"`` instead of a scheme: ``http``, ``sparql``, ``sql``, or
+        ``memory``, which has ``"values"`` and no address.
     **settings
         Those of the kind: see :func:`http`, :func:`sparql` and :func:`sql`.
 
@@ -103,8 +105,7 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
       fix: use one of: http, https, sparql, sqlite, postgresql, ...
     """
     if isinstance(where, Mapping):
-        rest = {name: value for name, value in where.items() if name != "url"}
-        return source(str(where.get("url", "")), **{**rest, **settings})
+        return _of_mapping({**where, **settings})
     scheme, colon, _ = where.partition(":")
     kind = scheme.partition("+")[0].lower() if colon else ""
     if kind not in _SCHEMES:
@@ -114,6 +115,44 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
             fix=f"use one of: {', '.join(_SCHEMES)}",
         )
     return _SCHEMES[kind](where[len("sparql+") :] if kind == "sparql" else where, **settings)
+
+
+_KINDS: dict[str, Callable[..., Source]] = {
+    "http": http,
+    "sparql": sparql,
+    "sql": sql,
+    "memory": memory,
+}
+
+
+def _of_mapping(settings: dict[str, Any]) -> Source:
+    """A source of the kind that is named, or that the address tells."""
+    kind = settings.pop("kind", None)
+    if kind == "memory":
+        return _memory(settings)
+    url = settings.pop("url", None)
+    if not isinstance(url, str) or not url:
+        raise QueryError(
+            "is missing" if url is None else f"{url!r} is no address",
+            field="url",
+            fix="write the address, as https://api.example/users/{key}",
+        )
+    if kind is None:
+        return source(url, **settings)
+    if kind not in _KINDS:
+        raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(_KINDS)}")
+    return _KINDS[kind](url.removeprefix("sparql+"), **settings)
+
+
+def _memory(settings: Mapping[str, Any]) -> MemorySource:
+    values = settings.get("values")
+    if set(settings) - {"values"} or not isinstance(values, Mapping):
+        raise QueryError(
+            "memory has values, and no other setting",
+            field="values",
+            fix='write values = {"ann" = 3.0, "bob" = 5.0}',
+        )
+    return memory(values)
 
 
 def _built(make: Callable[..., Source], where: str, settings: Mapping[str, Any]) -> Stack:

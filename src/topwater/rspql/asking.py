@@ -15,6 +15,7 @@ from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Stack, patterns
+from topwater.rspql.keys import KeySource
 from topwater.rspql.lexing import Document
 from topwater.rspql.parsing import full_name, parse, require_registered
 from topwater.rspql.plan import Plan, Service
@@ -22,7 +23,11 @@ from topwater.rspql.reading import shown
 from topwater.rspql.triples import unquoted
 
 Registered: TypeAlias = str | Mapping[str, Any] | Source
-"""The address of an endpoint, a mapping with that as ``"url"`` and its settings, or a source."""
+"""The address of an endpoint, a mapping with that as ``"url"`` and its settings, or a source.
+
+A mapping with another ``"kind"`` than ``"sparql"`` is one of :func:`topwater.remote.source`, which
+is asked by what follows ``"namespace"`` in the IRI of the join variable.
+"""
 
 
 def plan_of(
@@ -51,7 +56,7 @@ def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
         return None
     known = _by_name(services, plan, "services")
     require_registered(Document(plan.text), plan, services)
-    return source_for(service, known[str(service.name)])
+    return source_for(service, known[str(service.name)], plan.prefixes)
 
 
 def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
@@ -84,7 +89,9 @@ def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]
     return {full_name(name, plan.prefixes): each for name, each in given.items()}
 
 
-def source_for(service: Service, registered: Registered) -> Source:
+def source_for(
+    service: Service, registered: Registered, prefixes: Mapping[str, str] | None = None
+) -> Source:
     """What a plan asks for the service that the caller registered.
 
     Raises
@@ -94,8 +101,13 @@ def source_for(service: Service, registered: Registered) -> Source:
     """
     if isinstance(registered, str):
         registered = {"url": registered}
+    if isinstance(registered, Mapping) and registered.get("kind", "sparql") != "sparql":
+        rest = {name: value for name, value in registered.items() if name != "namespace"}
+        return KeySource(
+            remote.source(rest), full_name(registered.get("namespace", ""), prefixes or {})
+        )
     if isinstance(registered, Mapping):
-        settings = {name: value for name, value in registered.items() if name != "url"}
+        settings = {n: value for n, value in registered.items() if n not in ("kind", "url")}
         url = str(registered.get("url", "")).removeprefix("sparql+")
         return TermSource(url, settings | asked(service))
     if not callable(getattr(registered, "fetch", None)):

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 
 from rdflib.term import Identifier, URIRef, Variable
 
-from topwater.model import Millis
 from topwater.query import TopKQuery
 from topwater.replica import Budget, RefreshSettings
 from topwater.rspql.parsing import parse
@@ -28,6 +27,7 @@ from topwater.rspql.plan import (
 from topwater.rspql.reading import KNOWN, shown
 from topwater.rspql.reasons import approximate, differences, exact, keys_text
 from topwater.topk.changing import changing
+from topwater.windows import span
 
 _OUT = {
     "RSTREAM": "all rows of every answer",
@@ -241,17 +241,3 @@ def _told_of_text(condition: Text | Kind) -> str:
         return f"?{condition.variable} is {condition.kind}"
     case = ", in any case" if condition.ignore_case else ""
     return f"?{condition.variable} {condition.test} {condition.text!r}{case}"
-
-
-def span(length: Millis) -> str:
-    """A span of time in the largest unit that gives a whole number.
-
-    Examples
-    --------
-    >>> span(540_000), span(1_500), span(86_400_000)
-    ('9 min', '1500 ms', '1 d')
-    """
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
-        if length % size == 0:
-            return f"{length // size} {unit}"
-    return f"{length} ms"

@@ -106,7 +106,9 @@ def rspql(
     services
         By the names in ``SERVICE``: the address of a SPARQL endpoint, a mapping with that as
         ``"url"`` and settings of :func:`topwater.remote.sparql` (``rate``, ``headers``, …), or
-        any source, whose keys are then the IRIs of the join variable.
+        any source, whose keys are then the IRIs of the join variable. A mapping with the
+        ``"kind"`` ``"http"`` or ``"sql"`` has settings of :func:`topwater.remote.source`, and
+        asks by what follows its ``"namespace"`` in these IRIs.
     allow
         Names in ``SERVICE`` that are themselves addresses, and may be asked.
     shards, idle

@@ -1,0 +1,8 @@
+"""`topwater run`: a whole job in a file, so that nobody has to write a program.
+
+>>> from topwater.jobs import read_job
+"""
+
+from topwater.jobs.job import Job, read_job
+
+__all__ = ["Job", "read_job"]

@@ -1,0 +1,176 @@
+"""Where answers go: files, Kafka, anything that Spark writes, a function, or nowhere but here.
+
+Files are written by micro-batch, to ``PATH/batch=N``, each as a whole: a micro-batch that runs
+again after a crash takes the place of the first attempt, so every window is there once, for every
+reader. The checkpoint is ``PATH/_checkpoint`` unless another one is named: who removes the folder
+begins anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from topwater.errors import QueryError
+from topwater.jobs.objects import loaded
+from topwater.streams.checks import REMOTE, text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FILES = ("parquet", "json", "csv", "orc")
+KINDS = ("console", *FILES, "kafka", "spark", "python")
+_NEEDED = {
+    **dict.fromkeys(FILES, ("path",)),
+    "kafka": ("servers", "topic"),
+    "spark": ("format",),
+    "python": ("object",),
+}
+_ALLOWED = {
+    **dict.fromkeys(FILES, ("path", "options")),
+    "kafka": ("servers", "topic", "options"),
+    "spark": ("format", "path", "options"),
+    "python": ("object",),
+    "console": (),
+}
+_NESTED = ("array", "map", "struct")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sink:
+    """Where answers go, besides the terminal.
+
+    Parameters
+    ----------
+    kind
+        ``console`` for nowhere else; ``parquet``, ``json``, ``csv`` or ``orc`` for files;
+        ``kafka``; ``spark`` for another ``format`` that Spark can append to; ``python`` for a
+        function.
+    path
+        The folder of the files, or what the format wants as a path.
+    checkpoint
+        The folder where Spark keeps how far it came. Without one, and without files, a second
+        run begins anew.
+    servers, topic
+        Of Kafka.
+    format
+        Of ``spark``: as ``delta`` or ``jdbc``, if the session has it.
+    object
+        Of ``python``: ``"file.py:function"``, which is given the rows of a micro-batch as a
+        DataFrame, and its number.
+    options
+        More options of the format.
+    """
+
+    kind: str = "console"
+    path: str = ""
+    checkpoint: str = ""
+    servers: str = ""
+    topic: str = ""
+    format: str = ""
+    object: str = ""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    base: Path = field(default=Path(), repr=False)
+
+    @staticmethod
+    def of(given: Mapping[str, Any], base: Path) -> Sink:
+        """Settings as they stand in a file, checked."""
+        kind = given.get("kind", "console")
+        if kind not in KINDS:
+            raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(KINDS)}")
+        allowed = ("kind", "checkpoint", *_ALLOWED[kind])
+        if unknown := [name for name in given if name not in allowed]:
+            raise QueryError(
+                f"no such setting of {kind}", field=unknown[0], fix=f"use {', '.join(allowed)}"
+            )
+        if missing := [name for name in _NEEDED.get(kind, ()) if name not in given]:
+            raise QueryError("is missing", field=missing[0], fix=f'write {missing[0]} = "…"')
+        named = {name: text(given[name], name) for name in allowed if _is_text(name, given)}
+        for name in ("path", "checkpoint"):
+            if name in named and not REMOTE.match(named[name]):
+                named[name] = str((base / named[name]).absolute())
+        if kind in FILES:
+            named.setdefault("checkpoint", f"{named['path']}/_checkpoint")
+        return Sink(**named, options=_options(given.get("options", {})), base=base)
+
+    def __post_init__(self) -> None:
+        if self.kind == "python":
+            loaded(self.object, self.base)
+        if self.kind in FILES and self._filled() and not self.started:
+            raise QueryError(
+                f"{self.path} holds the answers of another run, and {self.checkpoint} is new",
+                field="path",
+                fix="name the checkpoint of that run, or another folder",
+            )
+
+    @property
+    def started(self) -> bool:
+        """Whether the checkpoint, if it is on this machine, was used already."""
+        return bool(self.checkpoint) and any(_numbered(Path(self.checkpoint) / "commits"))
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The Maven coordinates that the session needs."""
+        if self.kind != "kafka":
+            return ()
+        from topwater.streams import KafkaStream
+
+        return KafkaStream(servers=self.servers, topics=(self.topic,), schema="a int").packages
+
+    def __str__(self) -> str:
+        """What it is, in a few words."""
+        if self.kind == "kafka":
+            return f"Kafka, topic {self.topic} at {self.servers}"
+        if self.kind == "python":
+            return f"the function {self.object}"
+        return f"{self.format or self.kind} in {self.path}" if self.path else self.kind
+
+    def write(self, batch: DataFrame, number: int) -> None:
+        """Write the rows of a micro-batch."""
+        if self.kind in FILES:
+            rows = _flat(batch) if self.kind == "csv" else batch
+            options = {"header": "true"} if self.kind == "csv" else {}
+            writer = rows.write.mode("overwrite").options(**{**options, **self.options})
+            writer.format(self.kind).save(f"{self.path}/batch={number}")
+        elif self.kind == "kafka":
+            rows = batch.selectExpr("to_json(struct(*)) AS value")
+            writer = rows.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
+            writer.option("topic", self.topic).options(**self.options).save()
+        elif self.kind == "spark":
+            writer = batch.write.mode("append").format(self.format).options(**self.options)
+            writer.save(self.path or None)
+        elif self.kind == "python":
+            loaded(self.object, self.base)(batch, number)
+
+    def _filled(self) -> bool:
+        return any(Path(self.path).glob("batch=*"))
+
+
+def _is_text(name: str, given: Mapping[str, Any]) -> bool:
+    return name in given and name != "options"
+
+
+def _options(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise QueryError("must be a table", field="options", fix="write options = {a = 1}")
+    plain = {name: v if isinstance(v, str) else json.dumps(v) for name, v in given.items()}
+    return {str(name): value for name, value in plain.items()}
+
+
+def _numbered(folder: Path) -> list[Path]:
+    return [each for each in folder.glob("*") if each.name.isdecimal()]
+
+
+def _flat(rows: DataFrame) -> DataFrame:
+    """Lists and maps as JSON: CSV has neither."""
+    nested = [column.name for column in rows.schema if column.dataType.typeName() in _NESTED]
+    shown = [
+        f"to_json(`{name}`) AS `{name}`" if name in nested else f"`{name}`" for name in rows.columns
+    ]
+    return rows.selectExpr(*shown)
+
+
+SETTINGS = tuple(each.name for each in fields(Sink) if each.name != "base")
