@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import tempfile
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from topwater.live import Page
+
+_PATIENCE = 5.0
 
 
 def run(
@@ -178,7 +181,7 @@ def answered(
                 yield arrived.get(timeout=0.2)
             display.reads(_read(running))
         if stop.is_set():
-            running.stop()
+            _finish(running)
         while not arrived.empty():
             yield arrived.get()
         stop.raise_if_set()
@@ -224,6 +227,14 @@ def _started(
         running = start(answers, to=take, checkpoint=checkpoint, trigger=trigger, name=job.name)
         stack.callback(running.stop)
         yield running
+
+
+def _finish(running: StreamingQuery) -> None:
+    """Let the micro-batch that is under way come to its end, if that is soon, and stop."""
+    patience = time.monotonic() + _PATIENCE
+    while running.isActive and running.status["isTriggerActive"] and time.monotonic() < patience:
+        time.sleep(0.02)
+    running.stop()
 
 
 def _read(running: StreamingQuery) -> int:

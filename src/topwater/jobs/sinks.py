@@ -109,7 +109,8 @@ class Sink:
     @property
     def started(self) -> bool:
         """Whether the checkpoint, if it is on this machine, was used already."""
-        return bool(self.checkpoint) and any(_numbered(Path(self.checkpoint) / "commits"))
+        # A micro-batch that did not come to its end counts: it runs again, and writes again.
+        return bool(self.checkpoint) and any(_numbered(Path(self.checkpoint) / "offsets"))
 
     @property
     def packages(self) -> tuple[str, ...]:
