@@ -27,7 +27,8 @@ def policies(incomplete: str) -> list[tuple[str, str]]:
     """Policies by name, with what they do."""
     from topwater.replica.policies import rankers
 
-    return [(name, rankers.summary(name)) for name in rankers if name.startswith(incomplete)]
+    usable = [name for name in rankers if not rankers[name].needs_truth]
+    return [(name, rankers.summary(name)) for name in usable if name.startswith(incomplete)]
 
 
 def settings(incomplete: str) -> list[str]:
@@ -38,7 +39,6 @@ def settings(incomplete: str) -> list[str]:
     from topwater.jobs.sinks import SETTINGS
     from topwater.query import TopKQuery
     from topwater.replica import RefreshSettings
-    from topwater.replica.policies import rankers
     from topwater.topk import lists
 
     tables = {
@@ -50,5 +50,5 @@ def settings(incomplete: str) -> list[str]:
     names = [f"{table}.{each.name}=" for table, made in tables.items() for each in fields(made)]
     names += [f"sink.{name}=" for name in SETTINGS]
     names += [f"query.list={name}" for name in lists]
-    names += [f"query.refresh.policy={name}" for name in rankers]
+    names += [f"query.refresh.policy={name}" for name, _ in policies("")]
     return [name for name in names if name.startswith(incomplete)]

@@ -75,14 +75,10 @@ def _end_misused(error: Exception) -> None:
 
 def examples_of(*commands: str) -> str:
     """What stands below the help of a command: how it is used, with a word on why after a #."""
-    width = max(len(each.partition("  # ")[0]) for each in commands)
-    lines = [f"{said:<{width}}  # {why}" if why else said for said, why in map(_split, commands)]
-    return "\n\n".join(["Examples:", *(line.replace("[", r"\[") for line in lines)])
-
-
-def _split(command: str) -> tuple[str, str]:
-    said, _, why = command.partition("  # ")
-    return said, why
+    parts = [each.partition("  # ") for each in commands]
+    width = max((len(said) for said, _, why in parts if why), default=0)
+    lines = [f"{said:<{width}}  # {why}" if why else said for said, _, why in parts]
+    return "\n".join(["Examples:", *(f"  {line}".replace("[", r"\[") for line in lines)])
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topwater.terminal import Debug, Quiet, told
+from topwater.terminal import Debug, Quiet, examples_of, told
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +24,12 @@ def bench() -> None:
     """Measure, on this machine."""
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater bench core --quick  # under a minute",
+        "topwater bench core --json > core.json",
+    )
+)
 def core(
     as_json: AsJson = False,
     quick: Quick = False,
@@ -53,7 +58,12 @@ def core(
         _show(report, Console(highlight=False))
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater bench spark --quick",
+        "topwater bench spark --json > spark.json",
+    )
+)
 def spark(
     as_json: AsJson = False,
     quick: Annotated[
@@ -96,7 +106,12 @@ def spark(
         _show_targets(report["targets"], "targets on Spark", console)
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater bench remote --quick",
+        "topwater bench remote --json > remote.json",
+    )
+)
 def remote(
     as_json: AsJson = False,
     quick: Quick = False,
@@ -125,7 +140,12 @@ def remote(
         _show_targets(report["targets"], "targets of remote sources", console)
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater bench standing --quick",
+        "topwater bench standing --errors --runs 20  # how often pa errs",
+    )
+)
 def standing(
     as_json: AsJson = False,
     quick: Quick = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from topwater.terminal import Debug, Quiet, told
+from topwater.terminal import Debug, Quiet, examples_of, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,12 @@ def experiment() -> None:
     """Run the papers' experiments again."""
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater experiment acquatop --quick",
+        "topwater experiment acquatop --counts true --out out/true",
+    )
+)
 def acquatop(
     data: Data = "",
     out: Out = Path("out/acquatop"),
@@ -71,7 +76,12 @@ def acquatop(
     _end(out, summary, as_json, lines)
 
 
-@app.command()
+@app.command(
+    epilog=examples_of(
+        "topwater experiment acqua --quick",
+        "topwater experiment acqua --json > summary.json",
+    )
+)
 def acqua(
     data: Data = "",
     out: Out = Path("out/acqua"),
