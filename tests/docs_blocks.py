@@ -5,7 +5,7 @@
 ``sh``               each line is a command that runs, or, where it would install something or not
                      end, is read by the parser of the program that it calls
 ``console``          the same with output, which is compared where the command runs
-``toml``, ``yaml``   is read as a description of a job, or as the file that it is
+``toml``, ``yaml``   is a job for ``topwater run``, or some tables of one, without mistakes
 ``sparql``           compiles
 ``json``             is read
 ``text``             what the block of Python before it printed, which is compared; or a picture
@@ -28,7 +28,6 @@ import socket
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -36,10 +35,19 @@ from typing import Any
 
 from docs_commands import parse, targets
 from docs_pages import ROOT, Block
+from topwater.jobs import read_job
+from topwater.jobs.files import read
+from topwater.jobs.settings import LiveSettings, SparkSettings
+from topwater.jobs.sinks import Sink
+from topwater.jobs.sources import source_of
+from topwater.streams import stream_settings
 
 BIN = Path(sys.executable).parent
 ENDS = {"--version", "explain", "init", "run", "state"}
 """Commands that end by themselves in seconds, ``run`` if it is told to."""
+
+PORTS = {"serve-example": "8765", "live": "8787"}
+"""Commands that serve until they are stopped, and where they do if nothing else is said."""
 
 Service = subprocess.Popen[bytes]
 
@@ -141,7 +149,7 @@ def _command(reader: Reader, block: Block, line: str) -> str | None:
 
 def _topwater(reader: Reader, words: list[str]) -> str | None:
     parse(words)
-    if words[1] == "serve-example":
+    if words[1] in PORTS:
         _start(reader, words)
         return None
     if words[1] not in ENDS or (words[1] == "run" and "--once" not in words):
@@ -152,7 +160,7 @@ def _topwater(reader: Reader, words: list[str]) -> str | None:
 def _start(reader: Reader, words: list[str]) -> None:
     """A service in the background, on a free port; later blocks get to know it."""
     words = [word for word in words if word != "&"]
-    named = words[words.index("--port") + 1] if "--port" in words else "8765"
+    named = words[words.index("--port") + 1] if "--port" in words else PORTS[words[1]]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         free = str(probe.getsockname()[1])
@@ -223,8 +231,21 @@ def _sparql(_reader: Reader, _block: Block, text: str) -> None:
     parse_query(text)
 
 
-def _toml(reader: Reader, block: Block, text: str) -> None:
-    tomllib.loads(text)
+def _described(reader: Reader, block: Block, text: str) -> None:
+    """A whole job, or some tables of one."""
+    path = reader.folder / (block.file or f"block.{block.language}")
+    path.write_text(text, encoding="utf-8")
+    said = read(path).said
+    for stream in (said.get("stream", {}), *said.get("streams", {}).values()):
+        place = stream if isinstance(stream, str) else stream.get("path", "")
+        (reader.folder / place).mkdir(parents=True, exist_ok=True)
+    if "query" in said:
+        read_job(path)
+        return
+    unknown = set(said) - set(TABLES)
+    assert not unknown, f"{block}: no part of a job: {unknown}"
+    for name in said:
+        TABLES[name](said[name], reader.folder)
 
 
 def _json(_reader: Reader, _block: Block, text: str) -> None:
@@ -236,11 +257,20 @@ def _text(_reader: Reader, _block: Block, _text: str) -> None:
     """Nothing to check."""
 
 
+TABLES: dict[str, Callable[[Any, Path], Any]] = {
+    "stream": stream_settings,
+    "source": source_of,
+    "sink": Sink.of,
+    "spark": lambda table, _: SparkSettings(**table),
+    "live": lambda table, _: LiveSettings(**table),
+}
+
 CHECKS: dict[str, Callable[[Reader, Block, str], None]] = {
     "python": _python,
     "sh": _sh,
     "console": _console,
-    "toml": _toml,
+    "toml": _described,
+    "yaml": _described,
     "sparql": _sparql,
     "json": _json,
     "text": _text,
