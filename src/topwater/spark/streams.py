@@ -18,7 +18,13 @@ from typing import TYPE_CHECKING, Any
 from topwater.errors import QueryError
 from topwater.spark import parsing
 from topwater.spark.parsing import TEXT
-from topwater.streams import FilesStream, StreamSettings, stream_settings
+from topwater.streams import (
+    FilesStream,
+    MqttStream,
+    SocketStream,
+    StreamSettings,
+    stream_settings,
+)
 from topwater.streams.checks import REMOTE
 
 if TYPE_CHECKING:
@@ -113,6 +119,15 @@ def read_text(lines: DataFrame, told: StreamSettings) -> DataFrame:
     return parsing.rows(lines, told.format, told.schema, {a: b for a, b in named.items() if b})
 
 
+def _spooled(spark: SparkSession, told: MqttStream | SocketStream, _: bool) -> DataFrame:
+    from topwater.spark.spooled import spooled
+
+    text = parsing.text_of("payload").alias(TEXT)
+    return read_text(spooled(spark, told).select(text, "topic", "arrived"), told)
+
+
 _MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFrame]] = {
     FilesStream: _files,
+    MqttStream: _spooled,
+    SocketStream: _spooled,
 }

@@ -342,7 +342,7 @@ class MqttStream(_Spooled):
     client_id: str = ""
     session_hours: int = 24 * 7
     keepalive: int = 30
-    retained: bool = False
+    retained: bool = True
     topic_column: str = ""
 
     @property
