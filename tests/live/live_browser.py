@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = (
@@ -95,10 +95,14 @@ def tab(chromium: Browser, url: str, **options: Any) -> Iterator[Tab]:
     def request(made: Request) -> None:
         found.requests.append(made.url)
 
+    def dialog(shown: Dialog) -> None:
+        found.dialogs.append(shown.message)
+        shown.dismiss()
+
     found.page.on("console", console)
     found.page.on("pageerror", lambda error: found.errors.append(str(error)))
     found.page.on("request", request)
-    found.page.on("dialog", lambda dialog: (found.dialogs.append(dialog.message), dialog.dismiss()))
+    found.page.on("dialog", dialog)
     found.page.goto(url)
     found.until_link("live")
     try:

@@ -168,8 +168,13 @@ def test_groups(page: Page, seen: Tab) -> None:
 
 def rspql_rows(number: int) -> dict[str, Any]:
     closes = START + (number + 1) * MINUTE
-    told = {"window_start": closes - MINUTE, "window_end": closes, "exact": True, "events": 3}
-    rows = [
+    told: dict[str, Any] = {
+        "window_start": closes - MINUTE,
+        "window_end": closes,
+        "exact": True,
+        "events": 3,
+    }
+    rows: list[dict[str, Any]] = [
         {**told, "rank": 1, "user": "http://ex/ann", "growth": 7.5},
         {**told, "rank": 2, "user": "http://ex/bob", "growth": None},
     ]

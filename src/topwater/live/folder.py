@@ -8,20 +8,18 @@ appear under their names when they are complete; one that can't be read yet is t
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from topwater.errors import QueryError
 from topwater.live.feed import MOST_WINDOWS, now
 from topwater.live.records import Record, records_of_rows
 
@@ -47,6 +45,9 @@ class Batch:
     files: tuple[Path, ...]
     at: int
     number: int | None = None
+
+
+Looked: TypeAlias = tuple[Batch, list[Record] | None]
 
 
 class Unread(Exception):
@@ -98,29 +99,34 @@ class Folder:
             If the files hold something else than answers.
         """
         batches = self._batches()
-        if not self._begun:
-            batches = self._newest(batches)
+        looked = map(self._look, batches) if self._begun else self._newest(batches)
         self._begun = self._begun or bool(batches)
-        for batch in batches:
-            try:
-                records = self._records(batch)
-            except Unread:
+        for batch, records in looked:
+            if records is None:
                 return
             self._take(batch)
             yield from records
 
-    def _newest(self, batches: list[Batch]) -> list[Batch]:
+    def _newest(self, batches: list[Batch]) -> list[Looked]:
         """Those at the end that hold as many windows as wanted: a folder may hold years."""
-        found, start = 0, len(batches)
-        while start > 0 and found < self._most:
-            start -= 1
-            with contextlib.suppress(Unread):
-                found += len(self._records(batches[start]))
-        return batches[start:]
+        looked: list[Looked] = []
+        windows = 0
+        for batch in reversed(batches):
+            if windows >= self._most:
+                break
+            looked.append(self._look(batch))
+            windows += len(looked[-1][1] or ())
+        for batch in batches[: len(batches) - len(looked)]:
+            self._take(batch)
+        return looked[::-1]
 
-    def _records(self, batch: Batch) -> list[Record]:
-        rows = [row for path in batch.files for row in self._rows(path, batch)]
-        return [{**record, "at": batch.at} for record in records_of_rows(rows)]
+    def _look(self, batch: Batch) -> Looked:
+        """What a batch holds; None if that can't be read yet."""
+        try:
+            rows = [row for path in batch.files for row in self._rows(path, batch)]
+        except Unread:
+            return batch, None
+        return batch, [{**record, "at": batch.at} for record in records_of_rows(rows)]
 
     def _rows(self, path: Path, batch: Batch) -> list[dict[str, Any]]:
         try:
@@ -183,12 +189,12 @@ class Folder:
             hidden = any(part.startswith((".", "_")) for part in inside.parts)
             if not hidden and path.name.endswith(_ENDINGS) and path.is_file():
                 jobs.setdefault(_job(str(inside)), []).append(path)
-        batches = [
-            Batch(job, tuple(sorted(paths)), max(map(_changed, paths)))
+        found = [
+            (max(path.stat().st_mtime_ns for path in paths), job, tuple(sorted(paths)))
             for job, paths in jobs.items()
             if job not in self._seen
         ]
-        return sorted(batches, key=lambda batch: (batch.at, batch.job))
+        return [Batch(job, paths, when // 1_000_000) for when, job, paths in sorted(found)]
 
 
 def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
@@ -252,12 +258,8 @@ def _json(path: Path) -> list[dict[str, Any]]:
     opened = gzip.open if path.name.endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines if line.strip()]
-    if any(not isinstance(row, dict) for row in rows):
-        raise QueryError(
-            f"{path.name} holds something else than rows",
-            field="place",
-            fix="give the folder that the stream writes answers to",
-        )
+    if not all(isinstance(row, dict) for row in rows):
+        raise ValueError("it holds something else than rows")
     return rows
 
 

@@ -870,7 +870,7 @@ function show(place) {
 
 function later() {
   if (state.shown === null) return;
-  if (placeShown() >= windowsShown().length - 1) follow();
+  if (placeShown() >= windowsShown().length - 2) follow();
   else show(placeShown() + 1);
 }
 
@@ -947,7 +947,9 @@ setInterval(() => {
   drawAgo();
   if (source !== null && Date.now() - lastSign > SILENCE) lost();
 }, 1000);
+// When the network comes or goes, ask: the server may be on this machine, and not care.
 addEventListener("online", connect);
+addEventListener("offline", connect);
 addEventListener("pagehide", () => source?.close());
 addEventListener("pageshow", (event) => event.persisted && connect());
 document.addEventListener("visibilitychange", () => {
