@@ -99,6 +99,14 @@ class Written:
             problem = error.problem.removeprefix(f"{error.field}: ")
             raise self.error(problem, self._found(error.field, place, inner), error.fix) from None
 
+    def _says(self, place: Place) -> bool:
+        table: Any = self.said
+        for name in place:
+            if not isinstance(table, Mapping) or name not in table:
+                return False
+            table = table[name]
+        return True
+
     def _found(self, name: str, place: Place, inner: Sequence[Place]) -> Place:
         """The setting that an error names."""
         own = ".".join(place)
@@ -106,7 +114,7 @@ class Written:
             return place
         parts = tuple(name.removeprefix(f"{own}.").split("."))
         for each in inner:
-            if (*place, *each, *parts) in self.lines:
+            if self._says((*place, *each, *parts)):
                 return (*place, *each, *parts)
         return (*place, *parts)
 
@@ -194,39 +202,30 @@ def overridden(written: Written, settings: Sequence[str]) -> Written:
     {'query': {'k': 10}, 'sink': {'path': 'out'}}
     """
     for each in settings:
-        said = _override(each)
-        written = replace(
-            written,
-            said=_merged(written.said, said),
-            overridden=written.overridden | {_deepest(said)},
-        )
+        place, value = _override(each)
+        said = _put(written.said, place, value)
+        written = replace(written, said=said, overridden=written.overridden | {place})
     return written
 
 
-def _override(text: str) -> dict[str, Any]:
+def _override(text: str) -> tuple[Place, Any]:
     """A value is read as TOML does, and is text if that fails."""
     name, equals, value = text.partition("=")
-    for line in (f"{name} = {value}", f"{name} = {json.dumps(value)}"):
+    for line in (f"value = {value}", f"value = {json.dumps(value)}"):
         with contextlib.suppress(tomllib.TOMLDecodeError):
-            if equals and "\n" not in text:
-                return tomllib.loads(line)
+            if equals and (place := _parts(name)):
+                return place, tomllib.loads(line)["value"]
     raise QueryError(
         f"{text!r} is no NAME=VALUE", field="--set", fix="write --set query.k=10, for instance"
     )
 
 
-def _deepest(said: Mapping[str, Any]) -> Place:
-    ((name, value),) = said.items()
-    return (name, *_deepest(value)) if isinstance(value, dict) and len(value) == 1 else (name,)
-
-
-def _merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
-    found = dict(first)
-    for name, value in second.items():
-        before = found.get(name)
-        if isinstance(value, Mapping) and isinstance(before, Mapping):
-            value = _merged(before, value)
-        found[name] = value
+def _put(table: Any, place: Place, value: Any) -> Any:
+    """The table with another value at a place."""
+    if not place:
+        return value
+    found = dict(table) if isinstance(table, Mapping) else {}
+    found[place[0]] = _put(found.get(place[0]), place[1:], value)
     return found
 
 

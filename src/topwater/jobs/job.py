@@ -25,6 +25,7 @@ ONE = ""
 _TABLES = ("query", "stream", "source", "sink", "spark", "live")
 _RSPQL_TABLES = ("query", "streams", "services", "sink", "spark", "live")
 _WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
+_SERVICE_FIX = r"pass --service '\1=URL', or write it under [services]"
 _REFRESH = (("refresh",), ("refresh", "budget"))
 
 
@@ -148,6 +149,7 @@ def _plain_job(written: Written) -> Job:
                 "there is no such table", (name,), f"write [{name}] and its settings"
             )
     query = query_of(written)
+    _check_host(written, query)
     services: dict[str, Any] = {}
     if "source" in written.said:
         services[ONE] = written.table("source")
@@ -178,6 +180,20 @@ def _window(given: Mapping[str, Any]) -> Any:
     if isinstance(window, Mapping) and "step" not in window and "width" in window:
         return {**window, "step": window["width"]}
     return window
+
+
+def _check_host(written: Written, query: TopKQuery) -> None:
+    """Refuse what depends on the order of events, which Spark does not keep."""
+    for setting, wrong, instead in (
+        ("window", query.window.by == "count", "use time windows"),
+        ("score", bool(query.score.running), "declare each range as [low, high]"),
+    ):
+        if wrong:
+            raise written.error(
+                "depends on the order of events, which Spark does not keep",
+                ("query", setting),
+                f"{instead}, or run the query with topwater.local",
+            )
 
 
 def _check_source(written: Written, query: TopKQuery) -> None:
@@ -221,7 +237,8 @@ def _rspql_job(written: Written) -> Job:
     try:
         plan = parse(text_of(path, "the query"), services=services)
     except QueryError as error:
-        raise QueryError(f"{path}, {error.problem}", fix=error.fix) from None
+        fix = re.sub(r"pass services=\{'?(.+?)'?: …\}", _SERVICE_FIX, error.fix)
+        raise QueryError(f"{path}, {error.problem}", fix=fix) from None
     _require_time(plan)
     for name, given in services.items():
         with written.blamed("services", name):

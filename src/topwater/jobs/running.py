@@ -73,11 +73,15 @@ def run(
                 spark = _session(job, log_file)
             stack.callback(spark.stop)
             stop.raise_if_set()
-        stack.callback(display.end)
-        for rows in answered(job, spark, display, stop, at=at, once=once):
-            display.window(rows)
-            if page is not None:
-                _put(page, rows, job)
+        try:
+            for rows in answered(job, spark, display, stop, at=at, once=once):
+                display.window(rows)
+                if page is not None:
+                    _put(page, rows, job)
+        except KeyboardInterrupt:
+            display.end()
+            raise
+        display.end()
 
 
 def _require_end(job: Job) -> None:
