@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Answers",
     "BatchError",
     "Counts",
     "Euclidean",
     "Formula",
+    "LookUp",
     "QueryError",
     "Row",
     "SourceError",
@@ -36,6 +38,7 @@ __all__ = [
     "WeightedSum",
     "Window",
     "counting",
+    "explain",
     "remote",
     "run",
     "sliding",

@@ -1,15 +1,29 @@
-"""Line charts as SVG text: no dependency, no script, readable in light and dark."""
+"""Charts as SVG text: no dependency, no script, readable in light and dark."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 _WIDTH, _HEIGHT = 560, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 30, 44
 _MOST_TICKS = 12
+_ROW = 26
+_LABEL = 90
+"""The height of a row of bars or ranks, and the width of what stands beside it."""
+
+_PALETTE = (
+    "#d6403a",
+    "#3f7fbf",
+    "#c98a1b",
+    "#5f9e4a",
+    "#8a5fc9",
+    "#4aa3a2",
+    "#c25fa8",
+    "#8a8a8a",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +140,107 @@ def _dot(line: Series, x: float, y: float, place: str, value: float) -> str:
     told = escape(f"{line.name}, {place}: {value:.4g}")
     place_and_fill = f'cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{line.colour}"'
     return f"<circle {place_and_fill}><title>{told}</title></circle>"
+
+
+def bar_chart(title: str, names: Sequence[str], values: Sequence[float]) -> str:
+    """A bar for each name, from zero to its value.
+
+    Examples
+    --------
+    >>> bar_chart("scores", ["a", "b"], [2.0, 1.0]).count("<rect")
+    2
+    """
+    most = max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
+    room = _WIDTH - _LABEL - 60
+    parts = [_opened(title, _TOP + _ROW * len(names) + 8)]
+    for at, (name, value) in enumerate(zip(names, values, strict=True)):
+        y = _TOP + _ROW * at
+        long = room * abs(value) / most if math.isfinite(value) else 0.0
+        parts.append(
+            f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{escape(_short(name))}</text>'
+            f'<rect x="{_LABEL}" y="{y + 4}" width="{long:.1f}" height="{_ROW - 9}" rx="3" '
+            f'fill="{_PALETTE[0]}"/>'
+            f'<text x="{_LABEL + long + 6:.1f}" y="{y + 16}">{value:.4g}</text>'
+        )
+    return "".join([*parts, "</svg>"])
+
+
+def bump_chart(
+    title: str, places: Sequence[str], ranks: Mapping[str, Sequence[int | None]], k: int
+) -> str:
+    """Who is at which rank, place by place; a line breaks where there is no rank.
+
+    Examples
+    --------
+    >>> bump_chart("ranks", ["1", "2", "3"], {"a": [1, None, 2]}, 2).count("<circle")
+    2
+    """
+    height = _TOP + _ROW * k + 34
+    parts = [_opened(title, height)]
+    for rank in range(1, k + 1):
+        y = _rank_y(rank)
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _LABEL}" y1="{y}" y2="{y}"/>'
+            f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{rank}</text>'
+        )
+    every = math.ceil(len(places) / (_MOST_TICKS - 4)) or 1
+    parts += [
+        f'<text x="{_place_x(at, places):.1f}" y="{height - 8}" text-anchor="middle">'
+        f"{escape(place)}</text>"
+        for at, place in enumerate(places)
+        if at % every == 0
+    ]
+    ends: set[tuple[int, int]] = set()
+    for number, (name, found) in enumerate(ranks.items()):
+        parts.append(_bumps(name, found, places, _PALETTE[number % len(_PALETTE)], ends))
+    return "".join([*parts, "</svg>"])
+
+
+def _opened(title: str, height: int) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}">'
+        f'<text class="title" x="{_LEFT}" y="18">{escape(title)}</text>'
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 13 else f"{name[:12]}…"
+
+
+def _rank_y(rank: int) -> int:
+    return _TOP + _ROW * (rank - 1) + _ROW // 2
+
+
+def _place_x(at: int, places: Sequence[str]) -> float:
+    return _LEFT + 8 + (_WIDTH - _LEFT - _LABEL - 16) * at / max(1, len(places) - 1)
+
+
+def _bumps(
+    name: str,
+    ranks: Sequence[int | None],
+    places: Sequence[str],
+    colour: str,
+    ends: set[tuple[int, int]],
+) -> str:
+    """The dots of one name, the lines between neighbours, and its name after the last dot."""
+    parts, last = [], None
+    for at, rank in enumerate(ranks):
+        if rank is None:
+            continue
+        x, y = _place_x(at, places), _rank_y(rank)
+        told = escape(f"{name}, {places[at]}: {rank}")
+        parts.append(
+            f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>'
+        )
+        if last is not None and last[0] == at - 1:
+            before = f'x1="{_place_x(last[0], places):.1f}" y1="{_rank_y(last[1])}"'
+            parts.append(
+                f'<line stroke="{colour}" stroke-width="2.5" {before} x2="{x:.1f}" y2="{y}"/>'
+            )
+        last = (at, rank)
+    if last is not None and last not in ends:
+        ends.add(last)
+        x, y = _place_x(last[0], places) + 8, _rank_y(last[1]) + 4
+        label = escape(_short(name))
+        parts.append(f'<text x="{x:.1f}" y="{y}" style="fill:{colour}">{label}</text>')
+    return "".join(parts)

@@ -57,6 +57,7 @@ def main(
 @app.command(
     epilog=examples_of(
         "topwater demo",
+        "topwater demo --stay  # and keep the live page until Ctrl-C",
         "topwater demo --windows 20 --policy lru",
         "topwater demo --json > windows.jsonl",
     )
@@ -68,25 +69,36 @@ def demo(
         str, typer.Option(help="Which users to look up.", autocompletion=completing.policies)
     ] = "worth",
     seed: Annotated[int, typer.Option(min=0, help="Another seed, another evening.")] = 7,
+    live: Annotated[bool, typer.Option(help="Serve a live page while it runs.")] = True,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Of the live page; another one if it is taken.")
+    ] = 8787,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Keep the live page until Ctrl-C when all is done.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("out/demo"),
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per window, and the report.")
     ] = False,
     log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """Who is mentioned most while their following grows, on Spark, with a few look-ups a window.
 
-    Prints each window when it closes, and in the end how right the answers were: against the
-    truth, and against the published policies on the same stream with the same budget.
+    Shows each window when it closes, as Topwater answers it and as others would with as many
+    look-ups: the best published policy, a cache whose entries expire, a table loaded once. Ends
+    with a report in HTML.
     """
     with told(debug):
         from rich.console import Console
 
-        from topwater.demo import JsonLines, Lines, Scene, run
+        from topwater.demo import JsonLines, Lines, Scene, Wishes, run
 
         scene = Scene(windows, budget, policy, seed)
-        display = JsonLines() if as_json else Lines(Console(highlight=False), scene)
-        report = run(scene, display, log_file or None)
+        shown = Console(highlight=False)
+        display = JsonLines() if as_json else Lines(shown, scene, quiet=quiet)
+        report = run(scene, display, Wishes(out, live, port, stay, log_file or None))
         if report.differing:
             raise TopwaterError(
                 f"{report.differing} windows differ from the same query in process",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from topwater.notebook import Chart
 
 Millis: TypeAlias = int
 """A point or a span of event time, in whole milliseconds (or events, for count windows)."""
@@ -191,7 +194,7 @@ LOOK_UPS = 50
 """An answer tells of so many look-ups at most; how many there were is in its freshness."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """The k best items of one window, best first.
 
@@ -249,6 +252,22 @@ class Answer:
         ({'index': 0, 'opens': 0, 'closes': 10}, 'ann')
         """
         return asdict(self) | {"problems": dict(self.problems)}
+
+    def plot(self) -> Chart:
+        """The scores as bars, for a notebook, or to :meth:`~topwater.notebook.Chart.save`."""
+        from topwater.notebook import answer_chart
+
+        return answer_chart(self)
+
+    def __repr__(self) -> str:
+        from topwater.notebook import answer_text
+
+        return answer_text(self)
+
+    def _repr_html_(self) -> str:
+        from topwater.notebook import answer_html
+
+        return answer_html(self)
 
 
 Problem: TypeAlias = Literal[

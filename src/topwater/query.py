@@ -177,6 +177,11 @@ class TopKQuery:
             raise QueryError("is missing", field=missing[0], fix="every query needs it")
         return cls(**{**settings, "window": _window(settings["window"])})
 
+    def _repr_html_(self) -> str:
+        from topwater.notebook import query_html
+
+        return query_html(self)
+
     def to_json(self) -> str:
         """The query as text."""
         # Not sorted: the order of a score's terms decides how their sum is rounded.
