@@ -97,7 +97,8 @@ class Written:
             yield
         except QueryError as error:
             problem = error.problem.removeprefix(f"{error.field}: ")
-            raise self.error(problem, self._found(error.field, place, inner), error.fix) from None
+            found = self._found(error.field, place, inner)
+            raise self.error(problem, found, _closer(problem, found, error.fix)) from None
 
     def _says(self, place: Place) -> bool:
         table: Any = self.said
@@ -114,7 +115,7 @@ class Written:
             return place
         parts = tuple(name.removeprefix(f"{own}.").split("."))
         for each in inner:
-            if self._says((*place, *each, *parts)):
+            if self._says((*place, *each, parts[0])):
                 return (*place, *each, *parts)
         return (*place, *parts)
 
@@ -239,6 +240,15 @@ def meant(name: str, known: Sequence[str]) -> str:
     """
     close = difflib.get_close_matches(name, known, 1)
     return f"did you mean {close[0]}?" if close else f"use: {', '.join(known)}"
+
+
+def _closer(problem: str, place: Place, fix: str) -> str:
+    """What was probably meant, if the fix is a list of what there is."""
+    known = re.fullmatch(r"use(?: one of)?:? ([^ ,]+(?:, [^ ,]+)+)", fix)
+    wrong = re.match(r"'(.+)' is unknown$", problem)
+    if known is None or not (wrong or problem.startswith("no such setting")):
+        return fix
+    return meant(wrong[1] if wrong else place[-1], known[1].split(", "))
 
 
 def _shown(part: str) -> str:

@@ -15,6 +15,7 @@ from topwater.jobs.sinks import Sink
 from topwater.jobs.sources import is_example, service_of, source_of
 from topwater.jobs.streaming import JobStream, stream_of
 from topwater.query import TopKQuery
+from topwater.windows import Windows
 
 if TYPE_CHECKING:
     from topwater.rspql import Plan
@@ -167,6 +168,8 @@ def query_of(written: Written) -> TopKQuery:
     given = written.table("query")
     names = [each.name for each in fields(TopKQuery)]
     written.require_known(("query",), given, [*names, "rspql"])
+    if isinstance(window := given.get("window"), Mapping):
+        written.require_known(("query", "window"), window, [each.name for each in fields(Windows)])
     with written.blamed("query", inner=_REFRESH):
         return TopKQuery.from_dict(
             {**given, "window": _window(given)} if "window" in given else given
@@ -239,7 +242,7 @@ def _rspql_job(written: Written) -> Job:
     except QueryError as error:
         fix = re.sub(r"pass services=\{'?(.+?)'?: …\}", _SERVICE_FIX, error.fix)
         raise QueryError(f"{path}, {error.problem}", fix=fix) from None
-    _require_time(plan)
+    _require_time(plan, path)
     for name, given in services.items():
         with written.blamed("services", name):
             _check_service(plan, name, given, written.base)
@@ -263,11 +266,10 @@ def _rspql_job(written: Written) -> Job:
     return _job(written, plan.query(), plan, streams, services, sink)
 
 
-def _require_time(plan: Plan) -> None:
+def _require_time(plan: Plan, path: Path) -> None:
     if plan.windows[0].by == "count":
         raise QueryError(
-            "windows by count depend on the order of events, which Spark does not keep",
-            field="window",
+            f"{path}: windows by count depend on the order of events, which Spark does not keep",
             fix="write [RANGE PT9M STEP PT3M], or run it in Python: topwater.local.rspql",
         )
 

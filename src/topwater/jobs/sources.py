@@ -13,6 +13,7 @@ from topwater.jobs.objects import loaded
 from topwater.protocols import Source
 
 EXAMPLE = "example:followers"
+KINDS = ("http", "sparql", "sql", "memory", "python")
 _NOWHERE = "http://127.0.0.1:9"
 
 
@@ -30,7 +31,10 @@ def source_of(given: Mapping[str, Any], base: Path, at: str = _NOWHERE) -> Sourc
         Where the example service is.
     """
     settings = dict(given)
-    if settings.get("kind") == "python":
+    kind = settings.get("kind", "http")
+    if kind not in KINDS:
+        raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(KINDS)}")
+    if kind == "python":
         return _own(settings, base)
     if is_example(settings):
         require_example(settings)
