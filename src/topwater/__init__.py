@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from topwater import remote, spark
+    from topwater.answers import Answers
     from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
+    from topwater.explaining import explain
     from topwater.local import run
-    from topwater.model import Answer, Counts, Row, Window
+    from topwater.model import Answer, Counts, LookUp, Row, Window
     from topwater.monitor import TopKMonitor
     from topwater.query import TopKQuery
     from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
@@ -47,9 +49,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "answers": ("Answers",),
     "errors": ("BatchError", "QueryError", "SourceError", "StateError", "TopwaterError"),
+    "explaining": ("explain",),
     "local": ("run",),
-    "model": ("Answer", "Counts", "Row", "Window"),
+    "model": ("Answer", "Counts", "LookUp", "Row", "Window"),
     "monitor": ("TopKMonitor",),
     "query": ("TopKQuery",),
     "scoring": ("Euclidean", "Formula", "WeightedDistance", "WeightedSum"),
