@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import doctest
+import functools
 import io
 import json
 import os
@@ -221,6 +222,32 @@ def _script(reader: Reader, words: list[str]) -> None:
     assert (ROOT / words[0]).is_file(), f"{words[0]} is not there"
 
 
+def _spark_submit(reader: Reader, words: list[str]) -> None:
+    """Needs a cluster: its options are looked up in its help, and its file has to be there."""
+    known = set(re.findall(r"--[a-z-]+", _help_of_spark_submit()))
+    unknown = [word for word in words if word.startswith("--") and word not in known]
+    assert not unknown, f"spark-submit has no {unknown[0]}"
+    [file] = [word for word in words if word.endswith(".py")]
+    assert (reader.folder / Path(file).name).is_file(), f"{file} is not there"
+
+
+@functools.cache
+def _help_of_spark_submit() -> str:
+    from topwater.spark.java import find_java
+
+    java = find_java().command.parent.parent
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    command = [str(BIN / "spark-submit"), "--help"]
+    ran = subprocess.run(  # noqa: S603
+        command,
+        env={**os.environ, "PATH": path, "JAVA_HOME": str(java)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout + ran.stderr
+
+
 def _never(_reader: Reader, _words: list[str]) -> None:
     """Programs that need what no test has: a network, a cluster."""
 
@@ -287,6 +314,6 @@ PROGRAMS: dict[str, Callable[[Reader, list[str]], str | None]] = {
     "ls": _printed,
     "run": _script,
     "git": _never,
-    "spark-submit": _never,
+    "spark-submit": _spark_submit,
     "venv-pack": _never,
 }
