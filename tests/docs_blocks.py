@@ -135,7 +135,7 @@ def _same(wanted: str, printed: str) -> bool:
 
 def _command(reader: Reader, block: Block, line: str) -> str | None:
     """Run a command, or read it where it can't be run; what it printed."""
-    words = shlex.split(line, comments=True)
+    words = shlex.split(re.sub(r"(^|\s)#.*", "", line))
     if not words:
         return None
     check = PROGRAMS.get(Path(words[0]).name)
