@@ -62,6 +62,8 @@ PASSED: Final = 2
 
 NEVER: Final = 1 << 62
 
+_HALVES: Final = 8
+
 
 def positions_in(pool: Records, first: IntArray, sizes: IntArray) -> IntArray:
     """The positions of the objects in stretches of the pool, one after the other."""
@@ -358,6 +360,32 @@ def select(values: FloatArray, size: int, rank: int) -> float:
         else:
             break
     return float(values[rank])
+
+
+@compiled
+def nearly_selected(values: FloatArray, size: int, least: int, most: int) -> float:
+    """A number that between ``least`` and ``most`` of the values are not above; reorders them.
+
+    By halves, as counting needs no branch. Where that leads nowhere, exactly ``least``; more only
+    if some are equal.
+    """
+    n = np.uint64(size)
+    low = high = values[0]
+    for i in range(n):
+        low = values[i] if values[i] < low else low
+        high = values[i] if values[i] > high else high
+    for _ in range(_HALVES):
+        middle = 0.5 * low + 0.5 * high
+        count = 0
+        for i in range(n):
+            count += int(values[i] <= middle)
+        if least <= count <= most:
+            return float(middle)
+        if count < least:
+            low = middle
+        else:
+            high = middle
+    return select(values, size, least - 1)
 
 
 @compiled

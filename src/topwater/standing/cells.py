@@ -21,14 +21,14 @@ from topwater.standing.costs import (
     LINEAR,
     compiled,
     cost_of,
-    scan,
 )
+from topwater.standing.glancing import Marks, Narrow, look
 
 NO_INDEX: Final = 0
 WHERE_IT_PAYS: Final = 1
 ALWAYS: Final = 2
 
-_SHARE: Final = 5
+_SHARE: Final = 24
 """An object visited through a cell costs about as much as this many in a row."""
 
 
@@ -50,10 +50,8 @@ def sort_into_cells(
     starts: IntArray,
     order: IntArray,
     cell_of: IntArray,
-    least: FloatArray,
-    most: FloatArray,
 ) -> None:
-    """Sort the rows from ``first`` to ``end`` by cell, and note the range of each column.
+    """Sort the rows from ``first`` to ``end`` by cell.
 
     ``order[starts[c] : starts[c + 1]]`` are the rows of cell c, ascending.
     """
@@ -61,12 +59,8 @@ def sort_into_cells(
     for i in range(end - first):
         cell_of[i] = 0
     for d in range(dimensions):
-        low, high = np.inf, -np.inf
         for i in range(end - first):
-            value = columns[d, first + i]
-            low, high = min(low, value), max(high, value)
-            cell_of[i] = cell_of[i] * slices + cell_along(edges, d, value)
-        least[d], most[d] = low, high
+            cell_of[i] = cell_of[i] * slices + cell_along(edges, d, columns[d, first + i])
     for cell in range(len(starts)):
         starts[cell] = 0
     for i in range(end - first):
@@ -132,15 +126,36 @@ def gather(  # noqa: C901  (the box, and whether it pays)
     least: FloatArray,
     most: FloatArray,
     block: int,
+    narrow: Narrow,
+    here: Narrow,
+    marks: Marks,
     box: IntArray,
     rows: IntArray,
     costs: FloatArray,
     scratch: FloatArray,
 ) -> int:
-    """As ``scan``, through the cells of the block that begins at row ``block`` where that pays."""
+    """As ``look``, through the cells of the block that begins at row ``block`` where that pays."""
     dimensions = edges.shape[0]
     if mode == NO_INDEX or bound == np.inf or first < block or base + len(point) > dimensions:
-        return scan(kind, columns, base, first, last, point, weight, bound, rows, costs, scratch)
+        return look(
+            kind,
+            columns,
+            base,
+            first,
+            last,
+            point,
+            weight,
+            bound,
+            least,
+            most,
+            block,
+            narrow,
+            here,
+            marks,
+            rows,
+            costs,
+            scratch,
+        )
     total = 0.0
     if kind == LINEAR:
         for d in range(dimensions):
@@ -164,7 +179,25 @@ def gather(  # noqa: C901  (the box, and whether it pays)
     if visits * share <= last - first:
         visits += walk(edges, starts, order, box, first, last, rows, False)
     if visits * share > last - first:
-        return scan(kind, columns, base, first, last, point, weight, bound, rows, costs, scratch)
+        return look(
+            kind,
+            columns,
+            base,
+            first,
+            last,
+            point,
+            weight,
+            bound,
+            least,
+            most,
+            block,
+            narrow,
+            here,
+            marks,
+            rows,
+            costs,
+            scratch,
+        )
     n = walk(edges, starts, order, box, first, last, rows, True)
     found = 0
     for i in range(n):

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from topwater.model import FloatArray, IntArray
+from topwater.standing.vectors import LANES, lowest, not_above
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
 
@@ -34,9 +35,7 @@ SQUARES: Final = 3
 LINEAR: Final = 4
 """How a cost is made: a straight distance, the weighted ones, or a weighted sum."""
 
-CHUNK: Final = 64
 STRETCH: Final = 512
-_CODE: Final = 1 << 32
 
 
 @compiled
@@ -70,6 +69,50 @@ def cost_of(
 
 
 @compiled
+def _add_squares(
+    columns: FloatArray,
+    column: int,
+    first: int,
+    size: int,
+    px: float,
+    py: float,
+    out: FloatArray,
+) -> None:
+    """Add the squares of a column and of the next one."""
+    at, n, x, y = np.uint64(first), np.uint64(size), np.uint64(column), np.uint64(column + 1)
+    for j in range(n):
+        dx = columns[x, at + j] - px
+        dy = columns[y, at + j] - py
+        out[j] = (out[j] + dx * dx) + dy * dy
+
+
+@compiled
+def _squares(
+    columns: FloatArray, base: int, first: int, size: int, point: FloatArray, out: FloatArray
+) -> None:
+    """Squares of straight distances, two columns at a time, as sums in memory cost the most."""
+    at, n, x, y = np.uint64(first), np.uint64(size), np.uint64(base), np.uint64(base + 1)
+    px = point[0]
+    if len(point) == 1:
+        for j in range(n):
+            dx = columns[x, at + j] - px
+            out[j] = dx * dx
+        return
+    py = point[1]
+    for j in range(n):
+        dx = columns[x, at + j] - px
+        dy = columns[y, at + j] - py
+        out[j] = dx * dx + dy * dy
+    for d in range(2, len(point) - 1, 2):
+        _add_squares(columns, base + d, first, size, point[d], point[d + 1], out)
+    if len(point) % 2 == 1:
+        x, px = np.uint64(base + len(point) - 1), point[len(point) - 1]
+        for j in range(n):
+            dx = columns[x, at + j] - px
+            out[j] += dx * dx
+
+
+@compiled
 def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each row)
     kind: int,
     columns: FloatArray,
@@ -85,23 +128,15 @@ def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each
     Indices are unsigned, else the compiler allows for counting from the end and takes one row at
     a time. Each sum is in the order of the columns, so that every path gives the same bits.
     """
-    at, n, b = np.uint64(first), np.uint64(size), np.uint64(base)
-    if kind == EUCLIDEAN and len(point) == 2:
-        px, py, second = point[0], point[1], b + np.uint64(1)
-        for j in range(n):
-            dx = columns[b, at + j] - px
-            dy = columns[second, at + j] - py
-            out[j] = dx * dx + dy * dy
+    if kind == EUCLIDEAN:
+        _squares(columns, base, first, size, point, out)
         return
+    at, n, b = np.uint64(first), np.uint64(size), np.uint64(base)
     for j in range(n):
         out[j] = 0.0
     for d in range(len(point)):
         column, p, w = b + np.uint64(d), point[d], weight[d]
-        if kind == EUCLIDEAN:
-            for j in range(n):
-                apart = columns[column, at + j] - p
-                out[j] += apart * apart
-        elif kind == LARGEST:
+        if kind == LARGEST:
             for j in range(n):
                 out[j] = max(out[j], w * abs(columns[column, at + j] - p))
         elif kind == ABSOLUTE:
@@ -114,53 +149,6 @@ def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each
         else:
             for j in range(n):
                 out[j] += w * columns[column, at + j]
-
-
-@compiled
-def _scan_two(
-    columns: FloatArray,
-    base: int,
-    first: int,
-    last: int,
-    px: float,
-    py: float,
-    bound: float,
-    rows: IntArray,
-    costs: FloatArray,
-) -> int:
-    """``scan`` for the straight distance in the plane, with nothing stored for those refused."""
-    x, y = np.uint64(base), np.uint64(base + 1)
-    found = 0
-    row = first
-    while row + CHUNK <= last:
-        at = np.uint64(row)
-        code = np.int64(0)
-        for j in range(np.uint64(CHUNK)):
-            dx = columns[x, at + j] - px
-            dy = columns[y, at + j] - py
-            code += np.int64(dx * dx + dy * dy <= bound) * (np.int64(j) + _CODE)
-        if code:
-            start, hits = row, code >> 32
-            if hits == 1:
-                start += int(code & (_CODE - 1))
-            while hits > 0:
-                dx = columns[x, np.uint64(start)] - px
-                dy = columns[y, np.uint64(start)] - py
-                rows[found] = start
-                costs[found] = dx * dx + dy * dy
-                hit = int(costs[found] <= bound)
-                found += hit
-                hits -= hit
-                start += 1
-        row += CHUNK
-    while row < last:
-        dx = columns[x, np.uint64(row)] - px
-        dy = columns[y, np.uint64(row)] - py
-        rows[found] = row
-        costs[found] = dx * dx + dy * dy
-        found += int(costs[found] <= bound)
-        row += 1
-    return found
 
 
 @compiled
@@ -177,41 +165,26 @@ def scan(
     costs: FloatArray,
     scratch: FloatArray,
 ) -> int:
-    """The rows from ``first`` up to ``last`` that cost at most ``bound``; how many there are.
-
-    A chunk is tested as a whole: how many of it are not above the bound, and the sum of their
-    places. Nearly always there is none, or one, whose place is then the sum: there is no second
-    look.
-    """
-    if kind == EUCLIDEAN and len(point) == 2:
-        return _scan_two(columns, base, first, last, point[0], point[1], bound, rows, costs)
+    """The rows from ``first`` up to ``last`` that cost at most ``bound``; how many there are."""
     found = 0
     row = first
     while row < last:
         size = min(STRETCH, last - row)
         costs_of(kind, columns, base, row, size, point, weight, scratch)
-        chunk = 0
-        while chunk + CHUNK <= size:
-            at = np.uint64(chunk)
-            code = np.int64(0)
-            for j in range(np.uint64(CHUNK)):
-                code += np.int64(scratch[at + j] <= bound) * (np.int64(j) + _CODE)
-            if code:
-                start, hits = chunk, code >> 32
-                if hits == 1:
-                    start += int(code & (_CODE - 1))
-                while hits > 0:
-                    rows[found] = row + start
-                    costs[found] = scratch[start]
-                    hit = int(scratch[start] <= bound)
-                    found += hit
-                    hits -= hit
-                    start += 1
-            chunk += CHUNK
-        while chunk < size:
-            rows[found] = row + chunk
-            costs[found] = scratch[chunk]
-            found += int(scratch[chunk] <= bound)
-            chunk += 1
+        at = 0
+        while at + LANES <= size:
+            mask = not_above(scratch, at, bound)
+            while mask:
+                there = at + lowest(mask)
+                rows[found] = row + there
+                costs[found] = scratch[there]
+                found += 1
+                mask &= mask - np.uint64(1)
+            at += LANES
+        while at < size:
+            rows[found] = row + at
+            costs[found] = scratch[at]
+            found += int(scratch[at] <= bound)
+            at += 1
         row += size
     return found

@@ -19,6 +19,7 @@ from topwater.standing.bags import PASSED, PROBABILISTIC, REPORTED, Record, Reco
 from topwater.standing.cells import gather
 from topwater.standing.costs import compiled
 from topwater.standing.filtering import enter_portion, first_from, trim
+from topwater.standing.glancing import Marks, Narrow
 from topwater.standing.watching import (
     DOUBTED,
     UNWATCHED,
@@ -171,6 +172,45 @@ def take(
 
 
 @compiled
+def wait(
+    bag: Record,
+    pool: Records,
+    stamps: IntArray,
+    origin: int,
+    due: int,
+    rows: IntArray,
+    costs: FloatArray,
+    i: int,
+    n: int,
+    minima: FloatArray,
+    slot: int,
+) -> int:
+    """Take what only waits: who comes before row ``due``, and ranks behind the top of a bag.
+
+    That is most of what passes a bound, and changes no answer. The bag is probabilistic; it stops
+    where that has to be trimmed. What is refused is noted in ``slot``, if there is one. Returns who
+    is next.
+    """
+    if bag["size"] < bag["k"] or (bag["covers"] == 1 and bag["size"] < bag["wide"]):
+        return i
+    edge = pool[bag["top"] + bag["size"] - 1]["cost"]
+    bound, base, tail = bag["bound"], bag["base"], bag["tail"]
+    full = min(bag["room"], bag["head"] + bag["limit"] + bag["spare"])
+    while i < n and tail < full and rows[i] < due and costs[i] > edge:
+        row, cost = rows[i], costs[i]
+        if cost <= bound:
+            bags.write(pool[base + tail], cost, origin + row, stamps[row], 0)
+            tail += 1
+        elif slot >= 0:
+            minima[slot] = min(minima[slot], cost)
+        i += 1
+    if tail > bag["tail"]:
+        bag["covers"] = 0
+        bag["tail"] = tail
+    return i
+
+
+@compiled
 def feed(  # noqa: C901  (the loop over steps, kept in one piece)
     q: int,
     query: Record,
@@ -192,6 +232,9 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
     least: FloatArray,
     most: FloatArray,
     block: int,
+    narrow: Narrow,
+    here: Narrow,
+    marks: Marks,
     box: IntArray,
     rows: IntArray,
     costs: FloatArray,
@@ -229,7 +272,7 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
         filtered = query["buffer"] > 0
         probabilistic = band["rule"] == PROBABILISTIC
         watched = query["watch"] == WATCHED
-        stop, slot, current = end, 0, 0
+        stop, slot, current = end, -1, 0
         bound = np.inf
         if filtered or watched:
             current = stamps[row] // query["portion"]
@@ -314,21 +357,22 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
             least,
             most,
             block,
+            narrow,
+            here,
+            marks,
             box,
             rows,
             costs,
             scratch,
         )
-        newest = stamps[stop - 1]
-        i = 0
+        i, due = 0, first_from(stamps, row, stop, band["oldest"] + width)
         while True:
-            step = rows[i] if i < n else stop
-            arrives = i < n
-            if band["oldest"] + width <= newest:
-                due = first_from(stamps, row, stop, band["oldest"] + width)
-                if due < step:
-                    step = due
-                    arrives = False
+            if filtered and filter_["rule"] == PROBABILISTIC:
+                i = wait(filter_, pool, stamps, origin, due, rows, costs, i, n, minima, slot)
+            elif probabilistic and not filtered:
+                i = wait(band, pool, stamps, origin, due, rows, costs, i, n, minima, slot)
+            arrives = i < n and rows[i] <= due
+            step = rows[i] if arrives else due
             if step >= stop:
                 break
             stamp, seq, cost = stamps[step], origin + step, 0.0
@@ -365,14 +409,16 @@ def feed(  # noqa: C901  (the loop over steps, kept in one piece)
                     minima[slot] = min(minima[slot], cost)
                 i += 1
             row = step + 1
-            if not enters and band["oldest"] + width > stamp:
+            if not enters and step < due:
                 continue
             new, doubt, size = take(
                 q, query, band, pool, minima, enters, cost, seq, stamp, told, size
             )
+            due = first_from(stamps, row, stop, band["oldest"] + width)
             if doubt:
                 query["watch"] = DOUBTED
-                stop = row
+                stop = due = row
+                n = i
             elif enters and not probabilistic:
                 bags.tidy(band, pool, new, gamma, heap)
             elif enters and band["tail"] - band["head"] > band["limit"] + band["spare"]:
@@ -404,12 +450,16 @@ def feed_all(
     least: FloatArray,
     most: FloatArray,
     block: int,
+    narrow: Narrow,
+    here: Narrow,
+    marks: Marks,
     box: IntArray,
     rows: IntArray,
     costs: FloatArray,
     scratch: FloatArray,
     heap: FloatArray,
     told: Records,
+    size: int,
 ) -> tuple[int, int, int]:
     """Bring all queries from number ``first`` on up to row ``end``.
 
@@ -418,7 +468,6 @@ def feed_all(
     ended, q, size
         How it ended, at which query, and how many results there are.
     """
-    size = 0
     for q in range(first, len(queries)):
         query = queries[q]
         if query["active"] == 0:
@@ -445,6 +494,9 @@ def feed_all(
             least,
             most,
             block,
+            narrow,
+            here,
+            marks,
             box,
             rows,
             costs,

@@ -47,7 +47,7 @@ def trim(
     slots: int,
     portion: int,
 ) -> None:
-    """Keep the best of a probabilistic bag; the worst cost kept is its new bound.
+    """Keep the best of a probabilistic bag, its limit or a few more, and lower its bound to them.
 
     With a filter, what is forgotten without having been passed on lowers its portion's bound. So it
     does in a watched query; and there what was told stays until it can't come back, or it would be
@@ -57,7 +57,8 @@ def trim(
     first, end = base + bag["head"], base + bag["tail"]
     for at in range(first, end):
         scratch[at - first] = pool[at]["cost"]
-    pivot = bags.select(scratch, end - first, bag["limit"] - 1)
+    limit = bag["limit"]
+    pivot = bags.nearly_selected(scratch, end - first, limit, limit + limit // 8)
     to = base
     for at in range(first, end):
         if pool[at]["cost"] <= pivot or (

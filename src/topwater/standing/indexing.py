@@ -8,6 +8,7 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing.cells import ALWAYS, NO_INDEX, WHERE_IT_PAYS, sort_into_cells
+from topwater.standing.glancing import Narrow, narrow_block, narrow_columns, room_for_marks
 
 BLOCK = 4096
 """Rows that are fed to one query before the next one has its turn; they stay in the cache."""
@@ -16,6 +17,8 @@ Indexed = bool | Literal["auto"]
 _MODES: dict[Indexed, int] = {False: NO_INDEX, True: ALWAYS, "auto": WHERE_IT_PAYS}
 _MOST_CELLS = 20_000
 _FRESH = 64
+_MANY = 1_000
+"""With fewer queries it takes longer to sort a block than to look through all of it."""
 
 
 class BlockIndex:
@@ -35,7 +38,7 @@ class BlockIndex:
     """
 
     def __init__(self, dimensions: int, indexed: Indexed, cells: int | None = None) -> None:
-        self.mode = _MODES[indexed]
+        self.mode = self.used = _MODES[indexed]
         self.dimensions = dimensions
         most = _MOST_CELLS if cells else BLOCK // 4
         slices = max(2, min(cells or most, int(most ** (1 / dimensions) + 1e-9)))
@@ -45,19 +48,25 @@ class BlockIndex:
         self.least: FloatArray = np.zeros(dimensions)
         self.most: FloatArray = np.zeros(dimensions)
         self.block = 0
+        self.narrow = narrow_columns(dimensions, BLOCK)
+        self.here: Narrow = np.zeros(dimensions, np.float32)
+        self.marks = room_for_marks(BLOCK)
         self._cell_of: IntArray = np.empty(BLOCK, np.int64)
         self._sorted = 0
 
-    def sort(self, columns: FloatArray, first: int, end: int) -> None:
-        """Take the rows from ``first`` to ``end`` for the block."""
-        if self.mode == NO_INDEX:
+    def sort(self, columns: FloatArray, first: int, end: int, queries: int = _MANY) -> None:
+        """Take the rows from ``first`` to ``end`` for the block, on behalf of so many queries."""
+        self.block = first
+        narrow_block(columns, first, end, self.least, self.most, self.narrow)
+        few = self.mode == WHERE_IT_PAYS and queries < _MANY
+        self.used = NO_INDEX if few else self.mode
+        if self.used == NO_INDEX:
             return
         if self._sorted % _FRESH == 0:
             shares = np.arange(1, self.edges.shape[1] + 1) / (self.edges.shape[1] + 1)
             seen = columns[: self.dimensions, first:end]
             self.edges = np.ascontiguousarray(np.quantile(seen, shares, axis=1).T)
         self._sorted += 1
-        self.block = first
         sort_into_cells(
             columns,
             first,
@@ -66,6 +75,4 @@ class BlockIndex:
             self.starts,
             self.order,
             self._cell_of,
-            self.least,
-            self.most,
         )

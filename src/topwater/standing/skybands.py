@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -102,6 +101,7 @@ class Skybands:
         self._minima: FloatArray = np.empty(0)
         self._counted: IntArray = np.zeros(0, np.int64)
         self._log: list[tuple[int, int]] = []
+        self._told: Records = np.zeros(0, feeding.TOLD)
         self._work()
 
     def admit(self, slot: int, query: Compiled) -> None:
@@ -151,17 +151,20 @@ class Skybands:
     def feed(self, columns: FloatArray, stamps: IntArray, origin: int, end: int) -> Records:
         """Bring all queries up to row ``end``: who got into a top for the first time."""
         active = self._queries["active"] > 0
-        if not active.any():
+        many = int(np.count_nonzero(active))
+        if not many:
             return np.empty(0, feeding.TOLD)
         told: list[Records] = []
+        size = 0
         row = max(0, int(self._queries["done"][active].min()) - origin)
         while row < end:
             first, row = row, min(row + BLOCK, end)
-            self._index.sort(columns, first, row)
-            told.extend(self._feed(columns, stamps, origin, row))
+            self._index.sort(columns, first, row, many)
+            size = self._feed(columns, stamps, origin, row, told, size)
             if self._timed:
                 self._count(int(stamps[row - 1]), origin + row)
-        return np.concatenate(told) if told else np.empty(0, feeding.TOLD)
+        told.append(self._told[:size].copy())
+        return told[0] if len(told) == 1 else np.concatenate(told)
 
     def top(self, slot: int) -> Records:
         """A query's best k of its window, best first."""
@@ -205,8 +208,15 @@ class Skybands:
         self._work()
 
     def _feed(
-        self, columns: FloatArray, stamps: IntArray, origin: int, end: int
-    ) -> Iterator[Records]:
+        self,
+        columns: FloatArray,
+        stamps: IntArray,
+        origin: int,
+        end: int,
+        told: list[Records],
+        size: int,
+    ) -> int:
+        """Bring all queries up to a row; how many results now wait that are not in ``told``."""
         first, ended = 0, feeding.FULL
         while ended != feeding.FED:
             ended, first, size = feeding.feed_all(
@@ -222,24 +232,30 @@ class Skybands:
                 origin,
                 end,
                 self._composition.gamma,
-                self._index.mode,
+                self._index.used,
                 self._index.edges,
                 self._index.starts,
                 self._index.order,
                 self._index.least,
                 self._index.most,
                 self._index.block,
+                self._index.narrow,
+                self._index.here,
+                self._index.marks,
                 self._box,
                 self._rows,
                 self._costs,
                 self._scratch,
                 self._heap,
                 self._told,
+                size,
             )
-            if size:
-                yield self._told[:size].copy()
+            if ended != feeding.FED:
+                told.append(self._told[:size].copy())
+                size = 0
             if ended == feeding.CRAMPED:
                 self._enlarge(first)
+        return size
 
     def _begin(self, slot: int, k: int, width: int) -> None:
         band, filter_ = self._pair(slot)
@@ -373,7 +389,7 @@ class Skybands:
         self._costs: FloatArray = np.empty(BLOCK + 1)
         self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))
         self._heap: FloatArray = np.empty(2 * max(k, int(self._queries["keep"].max(initial=0))) + 2)
-        self._told: Records = np.empty(_RESULTS + 2 * k + 4, feeding.TOLD)
+        self._told = _longer(self._told, max(len(self._told), _RESULTS + 2 * k + 4))
 
 
 def _cut(length: int, portions: int) -> tuple[int, int]:
@@ -383,6 +399,8 @@ def _cut(length: int, portions: int) -> tuple[int, int]:
 
 
 def _longer(array: Any, size: int) -> Any:
+    if size == len(array):
+        return array
     grown = np.zeros(size, array.dtype)
     grown[: len(array)] = array
     return grown

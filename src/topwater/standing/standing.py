@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -162,6 +163,7 @@ class Standing:
         self._costings: dict[int, Costing] = {}
         self._given: dict[int, int] = {}
         self._free: set[int] = set()
+        self._timed: set[int] = set()
         self._names: KeyArray = np.empty(8, object)
         self._meanings: npt.NDArray[np.void] = np.zeros(8, _MEANING)
         self._newest = -(2**62)
@@ -208,7 +210,7 @@ class Standing:
             )
             for timed, engine in enumerate(self._engines)
         ]
-        results = self._results(np.concatenate(found))
+        results = self._results(_joined(found))
         self._forget()
         return results
 
@@ -291,6 +293,7 @@ class Standing:
         self._engine(slot).dismiss(slot)
         del self._queries[slot], self._costings[slot]
         self._given.pop(slot, None)
+        self._timed.discard(slot)
         self._free.add(slot)
 
     def _slot(self, name: Key) -> int:
@@ -307,7 +310,7 @@ class Standing:
 
     def _read(
         self, objects: Mapping[str, npt.ArrayLike]
-    ) -> tuple[FloatArray, IntArray | None, KeyArray | None]:
+    ) -> tuple[list[FloatArray], IntArray | None, KeyArray | None]:
         missing = [name for name in self.settings.columns if name not in objects]
         if missing:
             raise QueryError(
@@ -315,24 +318,26 @@ class Standing:
                 field="objects",
                 fix=f"give each of: {', '.join(self.settings.columns)}",
             )
-        if "time" not in objects and any(query.timed for query in self):
+        if "time" not in objects and self._timed:
             raise QueryError(
                 "there are queries with windows of time, and objects without",
                 field="time",
                 fix="give the objects a column 'time' in whole milliseconds",
             )
-        columns = np.vstack([_numbers(objects[name]) for name in self.settings.columns])
-        good = np.all(np.abs(columns) < FARTHEST, axis=0)
-        bad_score = int(np.sum(~good))
+        columns = [_numbers(objects[name]) for name in self.settings.columns]
+        many = len(columns[0])
         keys = None if "key" not in objects else np.asarray(objects["key"])
         times = None if "time" not in objects else np.asarray(objects["time"], np.int64)
-        for name, column in (("key", keys), ("time", times)):
-            if column is not None and column.shape != columns.shape[1:]:
+        given = zip(self.settings.columns, columns, strict=True)
+        for name, column in (*given, ("key", keys), ("time", times)):
+            if column is not None and column.shape != (many,):
                 raise QueryError(
-                    f"has {len(column)} values for {columns.shape[1]} objects",
+                    f"has {len(column)} values for {many} objects",
                     field=name,
                     fix="give one for each object",
                 )
+        good = _usable(columns)
+        bad_score = many - int(np.count_nonzero(good))
         no_key = np.zeros(len(good), np.bool_)
         if keys is not None and keys.dtype == object:
             no_key = np.array([key is None or key != key for key in keys], np.bool_)
@@ -348,17 +353,20 @@ class Standing:
             bad_key=int(np.sum(good & no_key)),
             late=int(np.sum(good & ~no_key & late)),
         )
-        times = None if times is None else times[use]
+        if not use.all():
+            columns = [column[use] for column in columns]
+            times = None if times is None else times[use]
+            keys = None if keys is None else keys[use]
         if times is not None and len(times):
             self._newest = int(times[-1])
-        return columns[:, use], times, None if keys is None else keys[use]
+        return columns, times, keys
 
-    def _scored(self, columns: FloatArray) -> FloatArray:
+    def _scored(self, columns: list[FloatArray]) -> list[FloatArray]:
         """The columns, and below them the costs of the scores that are computed beforehand."""
         if not self._given:
             return columns
-        wide = np.zeros((max(self._given.values()) + 1, columns.shape[1]))
-        wide[: len(columns)] = columns
+        more = max(self._given.values()) + 1 - len(columns)
+        wide = [*columns, *np.zeros((more, len(columns[0])))]
         named = dict(zip(self.settings.columns, columns, strict=True))
         for slot, at in self._given.items():
             costs = -self._queries[slot].score.rank_scores(named)
@@ -369,13 +377,13 @@ class Standing:
         return wide
 
     def _results(self, told: npt.NDArray[np.void]) -> Results:
-        told = told[np.lexsort((told["seq"], told["query"], told["step"]))]
-        times, keys = self._store.describe(told["seq"])
-        costs, its = told["cost"], self._meanings[told["query"]]
+        order = _in_order(told["step"], told["query"], told["seq"])
+        query, seq, step = (told[name][order] for name in ("query", "seq", "step"))
+        times, keys = self._store.describe(seq)
+        costs, its = told["cost"][order], self._meanings[query]
         costs = np.where(its["root"], np.sqrt(np.abs(costs)), costs)
         scores = its["offset"] + its["sign"] * costs
-        names = self._names[told["query"]]
-        return Results(names, keys, scores, told["seq"].copy(), times, told["step"].copy())
+        return Results(self._names[query], keys, scores, seq, times, step)
 
     def _name(self, slot: int, query: StandingQuery, made: Costing) -> None:
         """Note what the numbers of a slot mean."""
@@ -386,6 +394,8 @@ class Standing:
         self._meanings[slot] = (made.root, made.sign, made.offset)
         self._slots[query.name] = slot
         self._queries[slot], self._costings[slot] = query, made
+        if query.timed:
+            self._timed.add(slot)
 
     def _recent(self) -> int:
         """The first row that an engine may read again."""
@@ -429,6 +439,35 @@ def _gridded(*, skyband: bool) -> EngineMaker:
         return Gridded(skyband, settings.cells or 10)
 
     return make
+
+
+def _usable(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
+    """Which objects have numbers throughout, none of them too far out."""
+    good = np.ones(len(columns[0]), np.bool_)
+    for column in columns:
+        if not (column.min(initial=0.0) > -FARTHEST and column.max(initial=0.0) < FARTHEST):
+            good &= np.abs(column) < FARTHEST
+    return good
+
+
+def _joined(parts: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+    some = [part for part in parts if len(part)] or parts[:1]
+    return some[0] if len(some) == 1 else np.concatenate(some)
+
+
+def _in_order(*columns: IntArray) -> IntArray:
+    """How to sort by the first column, then by the next ones: as one number, if that is enough."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    least = [int(column.min()) for column in columns]
+    ranges = [int(column.max()) - low + 1 for column, low in zip(columns, least, strict=True)]
+    if math.prod(ranges) >= 2**63:
+        return np.lexsort(columns[::-1])
+    number = np.zeros(len(columns[0]), np.int64)
+    for column, low, range_ in zip(columns, least, ranges, strict=True):
+        number *= range_
+        number += column - low
+    return np.argsort(number)
 
 
 def _numbers(column: npt.ArrayLike) -> FloatArray:

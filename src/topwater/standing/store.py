@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,13 +40,16 @@ class Store:
         self._kept_times: IntArray = np.empty(0, np.int64)
         self._kept_keys: KeyArray = np.empty(0, np.int64)
 
-    def append(self, columns: FloatArray, times: IntArray | None, keys: KeyArray | None) -> None:
+    def append(
+        self, columns: Sequence[FloatArray], times: IntArray | None, keys: KeyArray | None
+    ) -> None:
         """Bring new rows. Without times or keys, positions stand for them."""
-        new = columns.shape[1]
+        new = len(columns[0])
         self.named |= times is not None or keys is not None
-        self._grow(self.size + new, columns.shape[0])
+        self._grow(self.size + new, len(columns))
         rows = slice(self.size, self.size + new)
-        self.columns[: columns.shape[0], rows] = columns
+        for at, column in enumerate(columns):
+            self.columns[at, rows] = column
         self.times[rows] = self.positions[rows] if times is None else times
         if keys is not None and self.keys is None:
             self.keys = self.positions.astype(keys.dtype if keys.dtype != object else object)
@@ -63,13 +67,12 @@ class Store:
         times, keys = self.describe(held)
         self._kept, self._kept_times, self._kept_keys = held, times, keys
         left = self.size - rows
-        self.columns[:, :left] = self.columns[:, rows : self.size].copy()
-        self.times[:left] = self.times[rows : self.size].copy()
-        if self.keys is not None:
-            self.keys[:left] = self.keys[rows : self.size].copy()
+        for array in (*self.columns, self.times, self.keys):
+            if array is not None:
+                array[:left] = array[rows : self.size]
         self.origin += rows
         self.size = left
-        self.positions = np.arange(self.origin, self.origin + len(self.times))
+        self.positions += rows
 
     def describe(self, positions: IntArray) -> tuple[IntArray, KeyArray]:
         """The times and keys of objects at these positions, in rows or kept."""
