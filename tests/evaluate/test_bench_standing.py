@@ -47,7 +47,6 @@ TINY = Effort(
     steady_seconds=30.0,
     fewer=2,
     growth=(3, 6),
-    numpy_objects=500,
     window=400,
     buffer=60,
 )
@@ -99,7 +98,7 @@ def test_report_is_strict_json(report: dict[str, Any]) -> None:
 def test_who_is_too_slow_has_no_numbers() -> None:
     slow = dataclasses.replace(TINY, window=5_000, fill_seconds=0.0)
     point = slow.grid[0]
-    row, told = standing.measured(Contender("sa"), point, stream_at(point, slow, 7), slow, 1.0)
+    row, told = standing.measured(Contender("sa"), point, stream_at(point, slow, 7), slow)
     assert (told, row.seconds, row.exact) == (None, None, None)
     assert "the first windows would take" in (row.skipped or "")
 
@@ -115,7 +114,7 @@ def test_who_is_slow_is_measured_with_the_first_queries(monkeypatch: pytest.Monk
         return run(contender, point, stream, effort)
 
     monkeypatch.setattr(runs, "run", run_few)
-    row, told = standing.measured(contender, point, stream, TINY, 1.0)
+    row, told = standing.measured(contender, point, stream, TINY)
     assert told is not None
     assert (row.queries, row.objects) == (2, None)
     assert 0 < len(told.at) < len(whole.told.at)
@@ -137,8 +136,9 @@ def test_the_pass_of_scores_computes_all_of_them() -> None:
     apart = stream.objects[:, None, ends] - stream.points.T[:, :, None]
     assert total == pytest.approx((apart**2).sum())
     assert score_pass(stream, 10, 1_800, 2) > 0
-    nearest = np.sqrt(((stream.objects[:, 127] - stream.points[1]) ** 2).sum())
-    assert numpy_pass(stream, 0, 128, 2) == pytest.approx(nearest)
+    ends = [201, 393, 585, 599]  # of pieces of 192
+    squares = ((stream.objects[:, ends] - stream.points[1][:, None]) ** 2).sum()
+    assert numpy_pass(stream, 10, 600, 2) == pytest.approx(squares)
 
 
 @pytest.mark.parametrize("data", ["uniform", "clustered", "tight", "correlated"])
@@ -250,6 +250,34 @@ def test_the_command_prints_json_or_tables(monkeypatch: pytest.MonkeyPatch) -> N
     show(told, Console(file=written, width=160))
     for words in ("uniform, 2 dimensions", "rapf 200", "growth"):
         assert words in written.getvalue()
+
+
+def test_a_part_of_the_grid_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(standing, "QUICK", TINY)
+    command = ["standing", "--quick", "--json", "--quiet"]
+    chosen = ["--data", "uniform, clustered", "--k", "1", "--algorithms", "pa"]
+    result = CliRunner().invoke(bench_cli.app, [*command, *chosen])
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert {(row["data"], row["k"]) for row in told["rows"]} == {("clustered", 1)}
+    assert [row["algorithm"] for row in told["rows"]] == ["rapf", "pa", "pa", "pa"]
+    assert told["growth"] == []  # that is of uniform data with k 9
+
+
+@pytest.mark.parametrize(
+    ("option", "word"), [("--data", "unifrom"), ("--k", "2"), ("--d", "7"), ("--algorithms", "pb")]
+)
+def test_a_part_that_there_is_not_is_refused(option: str, word: str) -> None:
+    result = CliRunner().invoke(bench_cli.app, ["standing", "--quick", option, word])
+    assert result.exit_code == 2
+    assert f"{option[2:]}: '{word}' is unknown" in result.output
+    assert "choose from" in result.output
+
+
+def test_growth_is_measured_for_those_chosen_only() -> None:
+    many = dataclasses.replace(TINY, grid=(Point("uniform", 2, 9, 8),), growth=(3,))
+    assert runs.part_of(many, algorithms_="snn").growth == (3,)
+    assert standing.bench_standing(runs.part_of(many, algorithms_="sa"))["growth"] == []
 
 
 def test_the_command_counts_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Measure, on this machine.", no_args_is_help=True)
 
+_COMMAS = "with commas between; all if left out"
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer points, in under a minute.")]
 Seed = Annotated[int, typer.Option(min=0, help="Another seed, another stream.")]
@@ -143,6 +145,7 @@ def remote(
 @app.command(
     epilog=examples_of(
         "topwater bench standing --quick",
+        "topwater bench standing --data uniform --d 2 --k 9 --algorithms pa,snn  # a part",
         "topwater bench standing --errors --runs 20  # how often pa errs",
     )
 )
@@ -155,17 +158,26 @@ def standing(
         typer.Option("--errors", help="Measure how often pa errs, instead of how fast all are."),
     ] = False,
     runs: Annotated[int, typer.Option(min=2, help="How many, with --errors.")] = 200,
+    data: Annotated[str, typer.Option(help=f"Which streams, {_COMMAS}, as uniform.")] = "",
+    k: Annotated[str, typer.Option("--k", help=f"Which k, {_COMMAS}.")] = "",
+    d: Annotated[str, typer.Option("--d", help=f"Which numbers of dimensions, {_COMMAS}.")] = "",
+    algorithms: Annotated[
+        str,
+        typer.Option(help=f"Which of them, {_COMMAS}; rapf is always there, to compare with."),
+    ] = "",
     seed: Seed = 7,
     debug: Debug = False,
 ) -> None:
     """Thousands of standing queries at once, by every algorithm, with and without the index.
 
-    Speed is a ratio to one compiled pass that only computes all scores. Takes about an hour.
+    Speed is a ratio to one compiled pass that only computes all scores. Takes about an hour; the
+    options choose a part.
     """
     from topwater.evaluate.benching import write_json
 
     with told(debug):
-        report = _standing(quick, errors, runs, seed, quiet)
+        part = (data, k, d, algorithms)
+        report = _errors(quick, runs, seed, quiet) if errors else _speed(quick, part, seed, quiet)
     if as_json:
         write_json(report)
     else:
@@ -178,15 +190,18 @@ def standing(
         _show_targets(report["targets"], "targets of standing queries", console)
 
 
-def _standing(quick: bool, errors: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
-    if errors:
-        from topwater.evaluate.bench_standing_errors import bench_errors, full
-        from topwater.evaluate.bench_standing_errors import quick as few
+def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
+    from topwater.evaluate.bench_standing_errors import bench_errors, full
+    from topwater.evaluate.bench_standing_errors import quick as few
 
-        return bench_errors(few() if quick else full(runs), seed=seed, quiet=quiet)
+    return bench_errors(few() if quick else full(runs), seed=seed, quiet=quiet)
+
+
+def _speed(quick: bool, part: tuple[str, ...], seed: int, quiet: bool) -> dict[str, Any]:
     from topwater.evaluate.bench_standing import FULL, QUICK, bench_standing
+    from topwater.evaluate.bench_standing_runs import part_of
 
-    return bench_standing(QUICK if quick else FULL, seed=seed, quiet=quiet)
+    return bench_standing(part_of(QUICK if quick else FULL, *part), seed=seed, quiet=quiet)
 
 
 def _show(report: dict[str, Any], console: Console) -> None:

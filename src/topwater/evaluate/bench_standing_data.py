@@ -26,11 +26,12 @@ from topwater.model import FloatArray
 from topwater.scoring import Euclidean
 from topwater.standing import StandingQuery
 from topwater.standing.costs import EUCLIDEAN, compiled, costs_of
+from topwater.standing.vectors import aligned
 
 RANDOM_ORDER = ("uniform", "clustered", "tight")
 _SENSORS = 50
 _STRETCH = 1_024
-_CHUNK = 128
+_CHUNK = 192
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def sample(
 ) -> Sample:
     """Make a stream. Its queries are drawn from its objects, or where ``data`` says otherwise."""
     rng = np.random.default_rng([seed, *data.encode()])
-    made = _STREAMS[data](rng, dimensions, objects, window)
+    made = aligned((dimensions, objects))
+    made[:] = _STREAMS[data](rng, dimensions, objects, window)
     if data in ("falling", "wave"):
         return Sample(made, rng.random((queries, dimensions)) / 100)
     chosen = rng.choice(objects, queries, replace=queries > objects)
@@ -162,21 +164,31 @@ def scores_alone(
 def score_pass(stream: Sample, first: int, last: int, queries: int) -> float:
     """All squared distances between objects and queries, compiled."""
     points = stream.points[:queries]
-    scratch = np.empty(_STRETCH)
+    scratch = aligned((_STRETCH,))
     total: float = scores_alone(stream.objects, first, last, points, np.ones_like(points), scratch)
     return total
 
 
 def numpy_pass(stream: Sample, first: int, last: int, queries: int) -> float:
-    """All distances between objects and queries in NumPy, in chunks that stay in the cache."""
-    points = stream.points[:queries, :, None]
+    """All squared distances between objects and queries in NumPy, by the fastest way there is.
+
+    That is |q|² - 2·q·x + |x|² as one product of matrices, in pieces that stay in the cache, into
+    an array that is used again. Ten times as fast as to subtract, square and add, which takes an
+    operation of NumPy for each; yet what is near to a query loses most of its digits.
+    """
+    points = stream.points[:queries]
+    dimensions = points.shape[1]
+    left = np.empty((queries, dimensions + 2))
+    left[:, :dimensions], left[:, dimensions] = -2 * points, 1.0
+    left[:, dimensions + 1] = np.sum(points * points, axis=1)
+    out, right = aligned((queries, _CHUNK)), aligned((dimensions + 2, _CHUNK))
+    right[dimensions + 1] = 1.0
     total = 0.0
     for start in range(first, last, _CHUNK):
-        chunk = stream.objects[:, start : min(start + _CHUNK, last)]
-        squares = np.zeros((len(points), chunk.shape[1]))
-        for at, column in enumerate(chunk):
-            apart = column - points[:, at]
-            apart *= apart
-            squares += apart
-        total += float(np.sqrt(squares, out=squares)[-1, -1])
+        objects = stream.objects[:, start : min(start + _CHUNK, last)]
+        size = objects.shape[1]
+        right[:dimensions, :size] = objects
+        np.sum(objects * objects, axis=0, out=right[dimensions, :size])
+        np.matmul(left, right[:, :size], out=out[:, :size])
+        total += float(out[-1, size - 1])
     return total

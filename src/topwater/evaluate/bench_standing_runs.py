@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from topwater.evaluate.bench_standing_data import Sample, sample, score_pass
+from topwater.errors import QueryError
+from topwater.evaluate.bench_standing_data import Sample, numpy_pass, sample, score_pass
 from topwater.evaluate.bench_standing_targets import APPROXIMATE
 from topwater.evaluate.benching import Spent, timed
 from topwater.model import IntArray
@@ -50,8 +52,9 @@ class Effort:
         With how many queries to try again if the first windows take too long.
     growth
         The numbers of queries over which growth is measured.
-    numpy_objects
-        On how many objects the pass in NumPy is measured, once per point.
+    algorithms
+        Which of them; all if empty. ``rapf`` with the largest buffer is always there, as the
+        others are compared with it.
     """
 
     grid: tuple[Point, ...]
@@ -60,9 +63,9 @@ class Effort:
     steady_seconds: float
     fewer: int
     growth: tuple[int, ...]
-    numpy_objects: int
     window: int = WINDOW
     buffer: int = BUFFER
+    algorithms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def contenders(effort: Effort) -> list[Contender]:
     """
     largest = (effort.window + 1) // 2
     made = []
-    for name in algorithms:
+    for name in effort.algorithms or algorithms:
         filtered = name.endswith("f")
         buffers = (effort.buffer, largest) if name.endswith("pf") else (effort.buffer,)
         for buffer in buffers if filtered else (None,):
@@ -113,6 +116,43 @@ def _indexing(name: str) -> tuple[bool | str, ...]:
     if not _INDEXES:
         return (False,)
     return (False, True, "auto") if name in ("pa", "rapf", "auto") else (False, True)
+
+
+def part_of(
+    effort: Effort, data: str = "", k: str = "", d: str = "", algorithms_: str = ""
+) -> Effort:
+    """The part of an effort that has these words, with commas between; all for an empty text.
+
+    Growth is measured on uniform data in the plane with k 9, so only if these are in the part.
+
+    Examples
+    --------
+    >>> many = Effort((Point("uniform", 2, 9), Point("uniform", 4, 9)), 1, 1.0, 1.0, 1, (5,))
+    >>> part_of(many, d="4").grid
+    (Point(data='uniform', d=4, k=9, queries=400),)
+    >>> part_of(many, d="3")
+    Traceback (most recent call last):
+    topwater.errors.QueryError: d: '3' is unknown
+      fix: choose from: 2, 4
+    """
+    grid = effort.grid
+    for name, wanted in (("data", data), ("k", k), ("d", d)):
+        known = dict.fromkeys(str(getattr(point, name)) for point in effort.grid)
+        chosen = _words(wanted, list(known), name)
+        grid = tuple(point for point in grid if str(getattr(point, name)) in chosen)
+    named = tuple(_words(algorithms_, list(algorithms), "algorithms")) if algorithms_ else ()
+    where = {(point.data, point.d, point.k) for point in grid}
+    growth = effort.growth if ("uniform", 2, 9) in where else ()
+    return replace(effort, grid=grid, growth=growth, algorithms=named)
+
+
+def _words(text: str, known: list[str], field: str) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        if word not in known:
+            fix = f"choose from: {', '.join(known)}"
+            raise QueryError(f"{word!r} is unknown", field=field, fix=fix)
+    return words or known
 
 
 class TooSlow(Exception):
@@ -146,6 +186,7 @@ class Run:
 
     spent: Spent
     score_seconds: float
+    numpy_seconds: float
     objects: int
     told: Told
     references: float
@@ -185,7 +226,7 @@ def run_in_time(
 
 
 def run(contender: Contender, point: Point, stream: Sample, effort: Effort) -> Run:
-    """Fill the windows, and then measure; each batch of objects next to a pass of its scores."""
+    """Fill the windows, and then measure; each batch of objects next to passes of its scores."""
     held = contender.standing(stream.columns)
     for query in stream.queries(point.queries, point.k, effort.window):
         held.register(query)
@@ -193,7 +234,7 @@ def run(contender: Contender, point: Point, stream: Sample, effort: Effort) -> R
     per_object = _fill(held, stream, start, effort.fill_seconds)
     batch = int(effort.steady_seconds / 4 / per_object)
     batch = min(effort.objects, max(_LEAST, min(batch, _MOST)))
-    spent, scores, done = Spent(), 0.0, 0
+    spent, scores, done = Spent(), np.zeros(2), 0
     results: list[Results] = []
     kept: list[tuple[int, int]] = []
     while done < effort.objects and spent.cpu < effort.steady_seconds:
@@ -201,21 +242,30 @@ def run(contender: Contender, point: Point, stream: Sample, effort: Effort) -> R
         last = min(first + batch, start + effort.objects)
         found, took = timed(partial(held.add, stream.part(first, last)))
         spent, done = spent + took, last - start
-        scores += score_seconds(stream, first, last, point.queries)
+        scores += [
+            pass_seconds(computed, stream, first, last, point.queries)
+            for computed in (score_pass, numpy_pass)
+        ]
         results.append(found)
         kept.append((held.references, held.objects))
     references, stored = np.mean(kept, axis=0).tolist()
-    return Run(
-        spent, scores, done, told_by(results, start + done, point.queries), references, stored
-    )
+    told = told_by(results, start + done, point.queries)
+    compiled, numpy = scores.tolist()
+    return Run(spent, compiled, numpy, done, told, references, stored)
 
 
-def score_seconds(stream: Sample, first: int, last: int, queries: int) -> float:
+def pass_seconds(
+    computed: Callable[[Sample, int, int, int], float],
+    stream: Sample,
+    first: int,
+    last: int,
+    queries: int,
+) -> float:
     """CPU seconds of one pass of scores; of several passes if one is too short for the clock."""
     times = math.ceil(_SCORES / ((last - first) * queries))
     spent = Spent()
     for _ in range(times):
-        spent += timed(partial(score_pass, stream, first, last, queries))[1]
+        spent += timed(partial(computed, stream, first, last, queries))[1]
     return spent.cpu / times
 
 

@@ -15,7 +15,8 @@ def show(report: dict[str, Any], console: Console) -> None:
     rows = report["rows"]
     for data, d in dict.fromkeys((row["data"], row["d"]) for row in rows):
         chosen = [row for row in rows if (row["data"], row["d"]) == (data, d)]
-        console.print(_ratios(f"{data}, {d} dimensions: passes of scores", chosen))
+        title = f"{data}, {d} dimensions: compiled passes of scores, passes in NumPy"
+        console.print(_ratios(title, chosen))
         console.print(_kept(f"{data}, {d} dimensions: references, objects per query", chosen))
     console.print(_growth(report["growth"]))
     for row in rows:
@@ -84,19 +85,21 @@ def _ratios(title: str, rows: list[dict[str, Any]]) -> Table:
     ks, names = _by_k(rows)
     table = _table(title, ks)
     for name, found in names.items():
-        table.add_row(name, *(short(found.get(k, {}).get("ratio_to_scores")) for k in ks))
+        table.add_row(
+            name, *(_both(found.get(k, {}), "ratio_to_scores", "ratio_to_numpy") for k in ks)
+        )
     return table
+
+
+def _both(row: dict[str, Any], one: str, other: str) -> str:
+    return f"{short(row.get(one))}, {short(row.get(other))}"
 
 
 def _kept(title: str, rows: list[dict[str, Any]]) -> Table:
     ks, names = _by_k(rows)
     table = _table(title, ks)
     for name, found in names.items():
-        cells = []
-        for k in ks:
-            row = found.get(k, {})
-            cells.append(f"{short(row.get('references'))}, {short(row.get('objects'))}")
-        table.add_row(name, *cells)
+        table.add_row(name, *(_both(found.get(k, {}), "references", "objects") for k in ks))
     return table
 
 
@@ -108,7 +111,7 @@ def _growth(rows: list[dict[str, Any]]) -> Table:
         padding=(0, 2, 0, 0),
     )
     table.add_column("algorithm, buffer", no_wrap=True)
-    for column in ("queries", "objects", "ns", "passes"):
+    for column in ("queries", "objects", "ns", "compiled", "NumPy"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in rows:
         table.add_row(
@@ -117,5 +120,6 @@ def _growth(rows: list[dict[str, Any]]) -> Table:
             short(row["objects_measured"]),
             short(row["ns_per_score"]),
             short(row["ratio_to_scores"]),
+            short(row["ratio_to_numpy"]),
         )
     return table
