@@ -23,11 +23,11 @@ def process(folder: Path, port: int = 0) -> Iterator[str]:
     slow.start()
     try:
         line = started.stdout.readline() if started.stdout else ""
+        slow.cancel()
         found = re.match(r"http://\S+", line)
         assert found, line
         yield found[0]
     finally:
-        slow.cancel()
         started.send_signal(signal.SIGINT)
         rest, _ = started.communicate(timeout=20)
     assert started.returncode == 0, rest
