@@ -12,7 +12,7 @@ import pyarrow as pa
 from topwater.charts import Series, bump_chart, line_chart
 from topwater.errors import QueryError
 from topwater.model import Answer, Key
-from topwater.notebook import Chart, answers_html, moment_text
+from topwater.notebook import Chart, answers_html, moment_text, window_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +32,7 @@ class Answers(Sequence[Answer]):
     >>> events = {"who": ["a", "b", "c"], "at": [1, 2, 12], "value": [3.0, 5.0, 4.0]}
     >>> answers = Answers(run(query, [events]))
     >>> answers
-    <Answers: 2 windows, the last one (10, 20]: 'c'>
+    <Answers: 2, the last of (10, 20]: 'c'>
     >>> answers.to_arrow().select(["window_end", "rank", "key"]).to_pylist()[0]
     {'window_end': 10, 'rank': 1, 'key': 'b'}
     """
@@ -66,10 +66,9 @@ class Answers(Sequence[Answer]):
         if not self._answers:
             return "<Answers: none>"
         last = self._answers[-1]
-        span = f"({last.window.opens:,}, {last.window.closes:,}]"
         keys = ", ".join(repr(key) for key in last.keys[:5])
-        windows = f"{len(self):,} window{'s' * (len(self) != 1)}"
-        return f"<Answers: {windows}, the last one {span}: {keys or 'nothing'}>"
+        number = f"{len(self):,}, the last" if len(self) > 1 else "one"
+        return f"<Answers: {number} of {window_text(last)}: {keys or 'nothing'}>"
 
     def _repr_html_(self) -> str:
         return answers_html(self._answers)

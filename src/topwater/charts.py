@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import cycle
 
 _WIDTH, _HEIGHT = 560, 330
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 30, 44
@@ -175,25 +176,38 @@ def bump_chart(
     >>> bump_chart("ranks", ["1", "2", "3"], {"a": [1, None, 2]}, 2).count("<circle")
     2
     """
-    height = _TOP + _ROW * k + 34
-    parts = [_opened(title, height)]
-    for rank in range(1, k + 1):
-        y = _rank_y(rank)
-        parts.append(
-            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _LABEL}" y1="{y}" y2="{y}"/>'
-            f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{rank}</text>'
-        )
+    coloured = dict(zip(ranks, cycle(_PALETTE), strict=False))
+    gone = [name for name, found in ranks.items() if not found or found[-1] is None]
+    foot = _TOP + _ROW * k + 20
+    parts = [_opened(title, foot + (28 if gone else 8)), *_rank_lines(k)]
     every = math.ceil(len(places) / (_MOST_TICKS - 4)) or 1
     parts += [
-        f'<text x="{_place_x(at, places):.1f}" y="{height - 8}" text-anchor="middle">'
+        f'<text x="{_place_x(at, places):.1f}" y="{foot}" text-anchor="middle">'
         f"{escape(place)}</text>"
         for at, place in enumerate(places)
         if at % every == 0
     ]
-    ends: set[tuple[int, int]] = set()
-    for number, (name, found) in enumerate(ranks.items()):
-        parts.append(_bumps(name, found, places, _PALETTE[number % len(_PALETTE)], ends))
+    for name, found in ranks.items():
+        parts.append(_bumps(name, found, places, coloured[name]))
+        if found and found[-1] is not None:
+            place = f'x="{_WIDTH - _LABEL + 6}" y="{_rank_y(found[-1]) + 4}"'
+            parts.append(f"<text {place}>{_tinted(name, coloured[name])}</text>")
+    if gone:
+        names = " ".join(_tinted(name, coloured[name]) for name in gone)
+        parts.append(f'<text x="{_LEFT}" y="{foot + 20}">earlier: {names}</text>')
     return "".join([*parts, "</svg>"])
+
+
+def _rank_lines(k: int) -> list[str]:
+    return [
+        f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _LABEL}" y1="{y}" y2="{y}"/>'
+        f'<text x="{_LEFT - 8}" y="{y + 4}" text-anchor="end">{rank}</text>'
+        for rank, y in ((rank, _rank_y(rank)) for rank in range(1, k + 1))
+    ]
+
+
+def _tinted(name: str, colour: str) -> str:
+    return f'<tspan style="fill:{colour}">{escape(_short(name))}</tspan>'
 
 
 def _opened(title: str, height: int) -> str:
@@ -215,15 +229,9 @@ def _place_x(at: int, places: Sequence[str]) -> float:
     return _LEFT + 8 + (_WIDTH - _LEFT - _LABEL - 16) * at / max(1, len(places) - 1)
 
 
-def _bumps(
-    name: str,
-    ranks: Sequence[int | None],
-    places: Sequence[str],
-    colour: str,
-    ends: set[tuple[int, int]],
-) -> str:
-    """The dots of one name, the lines between neighbours, and its name after the last dot."""
-    parts, last = [], None
+def _bumps(name: str, ranks: Sequence[int | None], places: Sequence[str], colour: str) -> str:
+    """The dots of one name, and lines between those that are neighbours."""
+    parts = []
     for at, rank in enumerate(ranks):
         if rank is None:
             continue
@@ -232,15 +240,10 @@ def _bumps(
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>'
         )
-        if last is not None and last[0] == at - 1:
-            before = f'x1="{_place_x(last[0], places):.1f}" y1="{_rank_y(last[1])}"'
+        before = ranks[at - 1] if at else None
+        if before is not None:
+            start = f'x1="{_place_x(at - 1, places):.1f}" y1="{_rank_y(before)}"'
             parts.append(
-                f'<line stroke="{colour}" stroke-width="2.5" {before} x2="{x:.1f}" y2="{y}"/>'
+                f'<line stroke="{colour}" stroke-width="2.5" {start} x2="{x:.1f}" y2="{y}"/>'
             )
-        last = (at, rank)
-    if last is not None and last not in ends:
-        ends.add(last)
-        x, y = _place_x(last[0], places) + 8, _rank_y(last[1]) + 4
-        label = escape(_short(name))
-        parts.append(f'<text x="{x:.1f}" y="{y}" style="fill:{colour}">{label}</text>')
     return "".join(parts)

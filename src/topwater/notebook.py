@@ -17,7 +17,7 @@ from topwater.windows import span
 
 ANSWER_STYLE = """
 .topwater { font-size: 13px; line-height: 1.45; overflow-x: auto; }
-.topwater table { border-collapse: collapse; margin: .3rem 0; display: table; }
+.topwater table { border-collapse: collapse; margin: .3rem 0; display: table; font-size: inherit; }
 .topwater th, .topwater td { padding: .15rem .6rem; text-align: left; background: none;
   border: 0 solid rgba(128, 128, 140, .35); border-bottom-width: 1px; }
 .topwater th { font-weight: 600; opacity: .75; } .topwater td.number { text-align: right;
@@ -96,9 +96,9 @@ def ranking_html(answer: Answer, *, framing: bool = True) -> str:
 
 def _row_html(row: Row, most: float, *, remote: bool) -> str:
     cells = [_number(row.rank), f"<td>{escape(str(row.key))}</td>"]
-    cells.append(f"<td>{_bar(abs(row.score) / most if most else 0.0)}{row.score:.4g}</td>")
+    cells.append(f"<td>{_bar(abs(row.score) / most if most else 0.0)}{number_text(row.score)}</td>")
     if remote:
-        cells.append(_number("?" if row.remote is None else f"{row.remote:.4g}"))
+        cells.append(_number("?" if row.remote is None else number_text(row.remote)))
         cells.append(f"<td>{age_text(row)}</td>")
         right = row.right or 0.0
         cells.append(f"<td>{_bar(right, 'right')}{right:.0%}</td>")
@@ -112,6 +112,17 @@ def _number(value: object) -> str:
 def _bar(share: float, kind: str = "") -> str:
     width = 100 * min(max(share, 0.0), 1.0) if math.isfinite(share) else 0.0
     return f'<span class="bar {kind}"><i style="width:{width:.0f}%"></i></span>'
+
+
+def number_text(value: float) -> str:
+    """A number as people write it: four digits that matter, and none of a power of ten.
+
+    Examples
+    --------
+    >>> number_text(476912.25), number_text(0.50831), number_text(3.0)
+    ('476,912', '0.5083', '3')
+    """
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def age_text(row: Row) -> str:
@@ -168,10 +179,18 @@ def _of_group(answer: Answer) -> str:
 
 def answer_text(answer: Answer) -> str:
     """An answer in one line."""
-    shown = ", ".join(f"{row.rank}. {row.key!r} {row.score:.4g}" for row in answer.rows[:5])
-    more = len(answer.rows) - 5
-    told = f"{shown}, and {more} more" if more > 0 else shown or "nothing"
+    rows = [f"{row.rank}. {row.key!r} ({number_text(row.score)})" for row in answer.rows]
+    more = [f"and {len(rows) - 5} more"] if len(rows) > 5 else []
+    told = ", ".join([*rows[:5], *more]) or "nothing"
     return f"<Answer {window_text(answer)}{_of_group(answer)}: {told}; {', '.join(_facts(answer))}>"
+
+
+def query_text(query: TopKQuery) -> str:
+    """A query in one line."""
+    told = dict(steps(query))
+    remote = f", with {told['remote']}" if "remote" in told else ""
+    ranked = told["score"].removesuffix(", the largest first")
+    return f"<TopKQuery: the {query.k} best by {ranked}, over {told['window']}{remote}>"
 
 
 def query_html(query: TopKQuery) -> str:

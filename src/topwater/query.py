@@ -24,7 +24,7 @@ LateRule = Literal["drop", "use"]
 _HOUR: Millis = 3_600_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopKQuery:
     """Which k items matter most in each window.
 
@@ -176,6 +176,11 @@ class TopKQuery:
         if missing := sorted({"key", "window", "score", "k"} - set(settings)):
             raise QueryError("is missing", field=missing[0], fix="every query needs it")
         return cls(**{**settings, "window": _window(settings["window"])})
+
+    def __repr__(self) -> str:
+        from topwater.notebook import query_text
+
+        return query_text(self)
 
     def _repr_html_(self) -> str:
         from topwater.notebook import query_html
