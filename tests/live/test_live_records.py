@@ -10,7 +10,7 @@ from live_made import MINUTE, START, answer, remote_record
 
 from topwater.errors import QueryError
 from topwater.live import Truth, record_of, records_of_rows
-from topwater.live.records import LONGEST
+from topwater.live.records import LONGEST, MOST_LOOK_UPS, MOST_ROWS
 from topwater.model import Answer, Row, Window
 
 WINDOW = {"opens": 0, "closes": 60_000}
@@ -58,6 +58,13 @@ def test_a_long_key_is_cut() -> None:
     label = record_of(answer(0, "x" * 10_000))["rows"][0]["label"]
     assert len(label) == LONGEST
     assert label.endswith("…")
+
+
+def test_what_is_sent_of_a_window_is_bounded() -> None:
+    made = remote_record(0, *(f"k{each}" for each in range(9_000)))
+    made["looked_up"] *= 9_000
+    record = record_of(made)
+    assert (len(record["rows"]), len(record["looked_up"])) == (MOST_ROWS, MOST_LOOK_UPS)
 
 
 @pytest.mark.parametrize(

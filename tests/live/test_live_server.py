@@ -69,6 +69,11 @@ def test_what_is_served(quiet_page: Page, path: str, kind: str) -> None:
     assert answered.headers["content-type"].startswith(kind)
 
 
+@pytest.mark.parametrize("path", ["", "events", "state.json"])
+def test_heads_end_at_once(quiet_page: Page, path: str) -> None:
+    assert httpx.head(quiet_page.url + path, trust_env=False).status_code == 200
+
+
 @pytest.mark.parametrize("path", ["", "app.js", "state.json", "nowhere"])
 def test_headers_keep_the_page_to_itself(quiet_page: Page, path: str) -> None:
     headers = get(quiet_page, path, Origin="http://elsewhere.example").headers

@@ -91,6 +91,8 @@ async def _state(feed: Feed, _: Request) -> Response:
 
 
 async def _events(feed: Feed, request: Request) -> Response:
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
     told = request.headers.get("last-event-id") or request.query_params.get("after", "")
     return StreamingResponse(
         _sent(feed, _after(feed, told)),

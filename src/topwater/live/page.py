@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import dataclasses
 import socket
@@ -13,7 +14,7 @@ from typing import Any, Literal
 import uvicorn
 
 from topwater.errors import EnvironmentProblem
-from topwater.live.app import application
+from topwater.live.app import EVERY, application
 from topwater.live.feed import About, Feed
 from topwater.live.records import Truth, record_of
 from topwater.model import Answer
@@ -87,8 +88,7 @@ class Page:
         """
         feed = Feed(About(title, explained, waiting, tuple(values), remote, budget, by))
         listening = _bound(host, port)
-        place = f"[{host}]" if ":" in host else host
-        url = f"http://{place}:{listening.getsockname()[1]}/"
+        url = f"http://{_reached_as(host)}:{listening.getsockname()[1]}/"
         with _serving(application(feed, host, known_as), listening, feed):
             yield Page(url, feed)
 
@@ -131,6 +131,13 @@ class Page:
         self.feed.end(text)
 
 
+def _reached_as(host: str) -> str:
+    """How a browser on this machine writes a host. It can't ask for that of all addresses."""
+    if host in EVERY:
+        host = "::1" if ":" in host else HOST
+    return f"[{host}]" if ":" in host else host
+
+
 def _bound(host: str, port: int) -> socket.socket:
     """A socket that listens. IPv6 only if the host is written so."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -162,15 +169,25 @@ def _serving(app: Any, listening: socket.socket, feed: Feed) -> Iterator[None]:
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(
-        target=server.run, kwargs={"sockets": [listening]}, name="topwater-live", daemon=True
+        target=lambda: asyncio.run(_served(server, listening)), name="topwater-live", daemon=True
     )
     thread.start()
     deadline = time.monotonic() + _PATIENCE
-    while not server.started and thread.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.005)
     try:
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > deadline:
+                raise EnvironmentProblem("the page's server did not start", fix="try another port")
+            time.sleep(0.005)
         yield
     finally:
         feed.close()
         server.should_exit = True
         thread.join(_PATIENCE)
+
+
+async def _served(server: uvicorn.Server, listening: socket.socket) -> None:
+    await server.serve(sockets=[listening])
+    # A client that does not read keeps its connection half closed: end it.
+    for connection in list(server.server_state.connections):
+        connection.transport.abort()
+    await asyncio.sleep(0)

@@ -20,6 +20,9 @@ Record: TypeAlias = dict[str, Any]
 LONGEST = 500
 """Of a text, how many characters are shown."""
 
+MOST_ROWS, MOST_LOOK_UPS = 2_000, 500
+"""Of a window, how many rows and look-ups are sent: a budget without a limit reads every key."""
+
 _MEASURES = ("score", "remote", "right")
 _TIMES = ("time", "age")
 _ROW = {"rank", "label", "key", "values", "cells", *_MEASURES, *_TIMES}
@@ -220,7 +223,7 @@ def _truths(given: Mapping[str, Any]) -> dict[str, Any]:
 _FIELDS: dict[str, Any] = {
     "window": _window,
     "group": _text,
-    "rows": lambda rows: [_row(each) for each in rows],
+    "rows": lambda rows: [_row(each) for each in rows[:MOST_ROWS]],
     "columns": lambda names: [_text(each) for each in names],
     "triples": lambda lines: str(lines) if isinstance(lines, str) else "\n".join(map(str, lines)),
     "exact": bool,
@@ -228,7 +231,7 @@ _FIELDS: dict[str, Any] = {
     "counts": _numbers,
     "freshness": _numbers,
     "problems": lambda told: _numbers(dict(told)),
-    "looked_up": lambda told: [_look_up(each) for each in told],
+    "looked_up": lambda told: [_look_up(each) for each in told[:MOST_LOOK_UPS]],
     "truth": _numbers,
     "rivals": _truths,
     "at": int,

@@ -762,7 +762,12 @@ function drawBudget(record) {
   drawPips(fetched, failed);
   const shown = numberFormat(lookedUp.flatMap(({ before, after }) => [before, after]));
   const cut = state.allLookUps ? lookedUp : lookedUp.slice(0, MOST_LOOK_UPS);
-  find("lookups").replaceChildren(...cut.map((each) => lookUp(each, shown)));
+  const items = cut.map((each) => lookUp(each, shown));
+  const unlisted = lookedUp.length ? fetched - lookedUp.length : 0;
+  if (unlisted > 0 && cut.length === lookedUp.length) {
+    items.push(make("li", { class: "unlisted", text: `${whole(unlisted)} more are not listed` }));
+  }
+  find("lookups").replaceChildren(...items);
   drawMore("more-lookups", lookedUp.length, MOST_LOOK_UPS, state.allLookUps);
   const problems = Object.entries(record.problems ?? {});
   find("problems").hidden = !problems.length;
