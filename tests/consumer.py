@@ -9,13 +9,15 @@ from collections.abc import Iterator
 from typing import assert_type
 
 import topwater
-from topwater import Answer, Answers, LookUp, Row, TopKMonitor, TopKQuery, run, sliding
+from topwater import Answer, Answers, LookUp, Row, TopKMonitor, TopKQuery, remote, run, sliding
 from topwater.model import Freshness, Key
 from topwater.notebook import Chart
 
 
 def uses(batches: list[dict[str, list[int]]]) -> None:
     """Everything that a first program touches."""
+    source = remote.http("https://api.example/{key}", value="followers", rate=10, at_start="stop")
+    assert_type(source.asked.keys, int)
     query = TopKQuery(key="user", time="at", window=sliding("1 min", "10 s"), score="n", k=3)
     assert_type(topwater.explain(query), str)
     assert_type(query.k, int)

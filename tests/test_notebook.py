@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import shutil
 import subprocess
@@ -19,6 +20,11 @@ from nbclient import NotebookClient
 from topwater import Answer, Answers, Row, TopKQuery, Window, explain, run, sliding, tumbling
 from topwater.errors import QueryError
 from topwater.model import Counts, Freshness, LookUp
+from topwater.remote.http_source import HttpSource
+from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings
+from topwater.remote.sparql_source import SparqlSource
+from topwater.remote.sql_source import SqlSource
+from topwater.remote.stack import SETTINGS
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "notebook"
 EVIL = "<script>alert('x')</script>"
@@ -217,3 +223,13 @@ def test_types_are_complete_for_those_who_import_it(tmp_path: Path) -> None:
         [*checked, program], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.stdout.startswith("Success"), done.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "make"),
+    [(HttpSettings, HttpSource), (SparqlSettings, SparqlSource), (SqlSettings, SqlSource)],
+)
+def test_an_editor_knows_every_setting_of_a_source(settings: Any, make: Any) -> None:
+    _, *own = inspect.signature(make).parameters
+    # The pattern of SPARQL has a place of its own.
+    assert {*settings.__annotations__} == {*own, *SETTINGS} - {"pattern"}

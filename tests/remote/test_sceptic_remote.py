@@ -49,7 +49,7 @@ class Busy:
 
 def test_a_sparql_source_can_be_built_by_its_settings() -> None:
     """As from a file: there all settings have names."""
-    settings = {"pattern": "?user <http://example.org/p> ?followers"}
+    settings: dict[str, Any] = {"pattern": "?user <http://example.org/p> ?followers"}
     remote.sparql("http://127.0.0.1:1/sparql", **settings)
     remote.source({"url": "sparql+http://127.0.0.1:1/sparql", **settings})
 

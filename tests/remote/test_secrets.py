@@ -88,13 +88,15 @@ def of_postgres(postgres: Postgres, how: str) -> Kind:
     found: dict[str, Any] = {"table": "hushed", "key": "id", "value": "n"}
 
     def build(hidden: str, **more: Any) -> Stack:
+        named: dict[str, Any] = {}
         if how == "variable":
-            url, named = postgres.url("ann", None, port=port()), {"password_env": NAME}  # type: ignore[arg-type]
+            url = postgres.url("ann", None, port=port())  # type: ignore[arg-type]
+            named["password_env"] = NAME
         elif how == "argument":
-            url, named = postgres.url("ann", None, port=port()), {}  # type: ignore[arg-type]
-            named["connect_args"] = {"password": hidden}  # type: ignore[assignment]
+            url = postgres.url("ann", None, port=port())  # type: ignore[arg-type]
+            named["connect_args"] = {"password": hidden}
         else:
-            url, named = postgres.url("ann", hidden, port=port()), {}
+            url = postgres.url("ann", hidden, port=port())
         return remote.sql(url, **found, **named, **more)
 
     def port() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 
 START = 1_000_000
 USERS = np.arange(1_000, 1_150)
-PLACES = {"value": "users[*].followers", "key": "users[*].id"}
+PLACES: dict[str, Any] = {"value": "users[*].followers", "key": "users[*].id"}
 REFUSED = "http://127.0.0.1:9/{key}"
 
 

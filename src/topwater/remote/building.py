@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import urlsplit
 
 from topwater.errors import QueryError
 from topwater.protocols import Source
 from topwater.remote.memory import MemorySource
+from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings
 from topwater.remote.stack import SETTINGS, Stack, stack
 
 
-def http(url: str, **settings: Any) -> Stack:
+def http(url: str, **settings: Unpack[HttpSettings]) -> Stack:
     """An HTTP service that answers in JSON.
 
     Parameters
@@ -30,7 +31,7 @@ def http(url: str, **settings: Any) -> Stack:
     return _built(HttpSource, url, settings)
 
 
-def sparql(endpoint: str, pattern: str = "", **settings: Any) -> Stack:
+def sparql(endpoint: str, pattern: str = "", **settings: Unpack[SparqlSettings]) -> Stack:
     """A SPARQL endpoint.
 
     Parameters
@@ -48,7 +49,7 @@ def sparql(endpoint: str, pattern: str = "", **settings: Any) -> Stack:
     return _built(SparqlSource, endpoint, {"pattern": pattern, **settings})
 
 
-def sql(url: str, **settings: Any) -> Stack:
+def sql(url: str, **settings: Unpack[SqlSettings]) -> Stack:
     """A database that SQLAlchemy can speak with.
 
     Parameters
