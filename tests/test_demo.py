@@ -137,7 +137,7 @@ def test_without_the_extra_the_demo_says_so_and_goes_on(monkeypatch: pytest.Monk
     lines = Lines(Console(file=shown), here)
     with here.remote() as remote, opened(here, Wishes(), notes.append) as page:
         assert page is None
-        lines.begin(remote, page, others)
+        lines.begin(remote, others)
     lines.report(made(here, found, others), Path("report.html"))
     assert "the package uvicorn is missing" in shown.getvalue()
     assert 'pip install "topwater[serve]"' in shown.getvalue()
@@ -170,7 +170,7 @@ def test_windows_are_told_as_each_answers_them(terminal: bool) -> None:
     shown = io.StringIO()
     lines = Lines(Console(file=shown, force_terminal=terminal, width=100), here)
     with here.remote() as remote:
-        lines.begin(remote, None, others)
+        lines.begin(remote, others)
     for answer in found:
         rivals = {label(each): each.windows[answer.window.index] for each in others.shown}
         lines.window(Window.of(here, answer, judged(here, answer), rivals))
@@ -188,7 +188,7 @@ def test_quiet_tells_the_end_only() -> None:
     shown = io.StringIO()
     lines = Lines(Console(file=shown), here, quiet=True)
     with here.remote() as remote, lines.waiting("starting"):
-        lines.begin(remote, None, others)
+        lines.begin(remote, others)
     rivals = {label(each): each.windows[0] for each in others.shown}
     lines.window(Window.of(here, found[0], judged(here, found[0]), rivals))
     assert shown.getvalue() == ""

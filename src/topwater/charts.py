@@ -102,7 +102,7 @@ def _grid(scale: _Scale, step: float) -> list[str]:
 
 
 def _places(scale: _Scale, places: Sequence[str], label: str) -> list[str]:
-    every = math.ceil(len(places) / _MOST_TICKS)
+    every = _every(places, _WIDTH - _LEFT - _RIGHT)
     ticks = [
         f'<text x="{scale.x(at):.1f}" y="{_HEIGHT - 24}" text-anchor="middle">{escape(name)}</text>'
         for at, name in enumerate(places)
@@ -113,6 +113,12 @@ def _places(scale: _Scale, places: Sequence[str], label: str) -> list[str]:
         f'<text x="{middle:.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(label)}</text>'
     )
     return ticks
+
+
+def _every(places: Sequence[str], room: int) -> int:
+    """Which places are named: every so many, so that names do not meet."""
+    widest = 12 + 6 * max(map(len, places), default=0)
+    return math.ceil(len(places) / min(_MOST_TICKS, max(1, room // widest))) or 1
 
 
 def _line(scale: _Scale, line: Series, places: Sequence[str]) -> str:
@@ -180,7 +186,7 @@ def bump_chart(
     gone = [name for name, found in ranks.items() if not found or found[-1] is None]
     foot = _TOP + _ROW * k + 20
     parts = [_opened(title, foot + (28 if gone else 8)), *_rank_lines(k)]
-    every = math.ceil(len(places) / (_MOST_TICKS - 4)) or 1
+    every = _every(places, _WIDTH - _LEFT - _LABEL)
     parts += [
         f'<text x="{_place_x(at, places):.1f}" y="{foot}" text-anchor="middle">'
         f"{escape(place)}</text>"

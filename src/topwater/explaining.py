@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 
 from topwater.query import TopKQuery
@@ -31,7 +32,7 @@ def explain(query: TopKQuery) -> str:
     """
     lines = [f"the {query.k} best of each window"]
     lines += [f"  {title:<8} {text}" for title, text in steps(query)]
-    return "\n".join([*lines, promise(query)])
+    return "\n".join([*lines, textwrap.fill(promise(query), 98)])
 
 
 def steps(query: TopKQuery) -> Iterator[tuple[str, str]]:
@@ -62,7 +63,7 @@ def promise(query: TopKQuery) -> str:
         return "exact: every answer, as of the moment when its values were looked up"
     return (
         "approximate: a value that was not looked up for a window may have changed since; every "
-        "answer\ntells how right it probably is, and each row how old its value is"
+        "answer tells how right it probably is, and each row how old its value is"
     )
 
 

@@ -170,7 +170,8 @@ def moment_text(answer: Answer) -> str:
     closes = answer.window.closes
     if closes < _EARLIEST:
         return f"{closes:,}"
-    return f"{datetime.fromtimestamp(closes / 1_000, UTC):%H:%M:%S}"
+    when = datetime.fromtimestamp(closes / 1_000, UTC)
+    return f"{when:%H:%M:%S}" if closes % 60_000 else f"{when:%H:%M}"
 
 
 def _of_group(answer: Answer) -> str:

@@ -55,7 +55,10 @@ class Display(Protocol):
     def waiting(self, what: str) -> contextlib.AbstractContextManager[Any]:
         """Something slow begins."""
 
-    def begin(self, remote: Remote, page: Page | None, others: Field) -> None:
+    def live(self, url: str) -> None:
+        """The live page is there."""
+
+    def begin(self, remote: Remote, others: Field) -> None:
         """Everything is there."""
 
     def window(self, window: Window) -> None:
@@ -66,6 +69,9 @@ class Display(Protocol):
 
     def note(self, text: str) -> None:
         """Something that people should know."""
+
+    def end(self) -> None:
+        """Nothing follows, as all is done or somebody stopped it."""
 
 
 @dataclass(slots=True)
@@ -100,8 +106,12 @@ def run(scene: Scene, display: Display, wishes: Wishes | None = None) -> Report:
     watch = Stopwatch()
     with contextlib.ExitStack() as ending:
         page = ending.enter_context(opened(scene, wishes, display.note)) if wishes.live else None
-        report = _played(scene, display, wishes, watch, page)
-        report = replace(report, seconds=dict(watch.seconds))
+        ending.callback(display.end)
+        if page is not None:
+            display.live(page.url)
+        with watch.step("in all"):
+            report = _played(scene, display, wishes, watch, page)
+        report = replace(report, seconds=watch.seconds)
         _write(path, written(report))
         display.report(report, path)
         if page is not None:
@@ -120,7 +130,7 @@ def _played(
         ending.callback(pool.shutdown, wait=False, cancel_futures=True)
         with display.waiting("starting the remote service and Spark"), stop_flag() as stop:
             scene.oracle  # noqa: B018  found once, before two threads look for it
-            others = pool.submit(_timed(watch, "rivals, in the background"), field_of, scene)
+            rivals = pool.submit(_timed(watch, "rivals, in the background"), field_of, scene)
             from topwater.spark import session  # here: `topwater --help` should not wait for it
 
             with watch.step("service"):
@@ -128,20 +138,22 @@ def _played(
             with watch.step("Spark"):
                 spark = session("topwater demo", log_file=wishes.log_file)
                 ending.callback(spark.stop)
-            field = others.result()
+            others = rivals.result()
         stop.raise_if_set()
-        ladder = _ladder(pool, watch, scene, field)
-        display.begin(remote, page, field)
+        if page is not None:
+            page.waits("the stream has begun")
+        ladder = _ladder(pool, watch, scene, others)
+        display.begin(remote, others)
         found = []
         with watch.step("stream"):
             for answer in answers(spark, scene, remote.source):
-                window = _window(scene, answer, field, page)
+                window = _window(scene, answer, others, page)
                 display.window(window)
                 found.append(answer)
         traffic = remote.traffic()
         with display.waiting("comparing"), watch.step("comparing"):
             climbed = [rung for each in ladder for rung in each.result()]
-            return made(scene, found, field, climbed, traffic)
+            return made(scene, found, others, climbed, traffic)
 
 
 def _timed(watch: Stopwatch, name: str) -> Any:
@@ -153,18 +165,18 @@ def _timed(watch: Stopwatch, name: str) -> Any:
 
 
 def _ladder(
-    pool: ThreadPoolExecutor, watch: Stopwatch, scene: Scene, field: Field
+    pool: ThreadPoolExecutor, watch: Stopwatch, scene: Scene, others: Field
 ) -> list[Future[list[Rung]]]:
     """Other budgets, one after the other while the stream runs."""
     timed = _timed(watch, "other budgets, in the background")
     budgets = sorted({*LADDER, scene.budget})
-    return [pool.submit(timed, rungs, scene, field, budget) for budget in budgets]
+    return [pool.submit(timed, rungs, scene, others, budget) for budget in budgets]
 
 
-def _window(scene: Scene, answer: Answer, field: Field, page: Page | None) -> Window:
+def _window(scene: Scene, answer: Answer, others: Field, page: Page | None) -> Window:
     """A window that closed, told to the live page too."""
     at = answer.window.index
-    rivals: dict[str, Verdict] = {label(each): each.windows[at] for each in field.shown}
+    rivals: dict[str, Verdict] = {label(each): each.windows[at] for each in others.shown}
     window = Window.of(scene, answer, judged(scene, answer), rivals)
     if page is not None:
         window.put(page)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from topwater.demo.rivals import PUBLISHED, TABLE, Contender, Verdict, truth
 from topwater.demo.scene import Scene
 from topwater.errors import EnvironmentProblem
-from topwater.explaining import explain
+from topwater.explaining import promise, steps
 from topwater.model import Answer, Key
 from topwater.serving import missing_package
 
@@ -99,9 +99,11 @@ def opened(scene: Scene, wishes: Wishes, note: Callable[[str], None]) -> Iterato
 def _page(scene: Scene, port: int) -> contextlib.AbstractContextManager[Page]:
     from topwater.live import Page
 
+    query = scene.query()
+    told = [f"{title}: {text}" for title, text in steps(query)]
     return Page.started(
         "Who matters most right now?",
-        f"{scene.asked}\n\n{explain(scene.query())}",
+        "\n".join([scene.asked, "", *told, "", promise(query)]),
         port=port,
         waiting="Spark is starting",
         values=["mentions"],

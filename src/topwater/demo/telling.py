@@ -25,7 +25,6 @@ from topwater.terminal import waiting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from topwater.live import Page
     from topwater.model import Answer, Key
 
 _HIT, _MISS = "●", "○"
@@ -49,11 +48,16 @@ class Lines:
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Say what it is that takes a while."""
-        self._end()
+        self.end()
         return contextlib.nullcontext() if self._quiet else waiting(self.console, what)
 
-    def begin(self, remote: Remote, page: Page | None, others: Field) -> None:
-        """What is asked, and whom; who else answers; and where to watch."""
+    def live(self, url: str) -> None:
+        """Where to watch."""
+        if not self._quiet:
+            self._print(f"watch it live: {url}")
+
+    def begin(self, remote: Remote, others: Field) -> None:
+        """What is asked, and whom; and who else answers."""
         if self._quiet:
             return
         self._names = [self.scene.policy, *(label(each) for each in others.shown)]
@@ -65,8 +69,6 @@ class Lines:
             f"  {self.scene.policy:{width}}  on Spark: what Topwater looks up",
             *(f"  {label(each):{width}}  {described(each)}" for each in others.shown),
         ]
-        if page is not None:
-            lines += ["", f"watch it live: {page.url}"]
         said = f"{_HIT} has one of the {K} users who are truly best (best first), {_MISS} misses it"
         self._print("\n".join([*lines, "", f"{said}\n"]))
         if self.console.is_terminal:
@@ -91,7 +93,7 @@ class Lines:
 
     def report(self, report: Report, path: Path) -> None:
         """How right it was, how right others were, and what each look-up won."""
-        self._end()
+        self.end()
         self.console.print()
         self.console.print(_standings(report))
         self._print("\n" + "\n".join(closing(report)))
@@ -102,7 +104,8 @@ class Lines:
         """On a line of its own."""
         self._print(text)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Leave the terminal as it was."""
         if self._live is not None:
             self._live.stop()
             self._live = None
@@ -174,7 +177,10 @@ class JsonLines:
         """Say nothing."""
         yield
 
-    def begin(self, remote: Remote, page: Page | None, others: Field) -> None:  # noqa: ARG002
+    def live(self, url: str) -> None:
+        """Say nothing."""
+
+    def begin(self, remote: Remote, others: Field) -> None:  # noqa: ARG002
         """Say nothing, unless something is missing."""
         if remote.service is None:
             self.note(remote.told)
@@ -193,6 +199,9 @@ class JsonLines:
     def note(self, text: str) -> None:
         """Where it is not in the way."""
         typer.echo(text, err=True)
+
+    def end(self) -> None:
+        """Say nothing."""
 
 
 def _verdict(verdict: Verdict) -> dict[str, float]:
