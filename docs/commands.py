@@ -32,26 +32,23 @@ def _told(name: str, command: Any) -> Iterator[str]:
     for whole, each in _walk(name, command):
         params = [param for param in each.params if not getattr(param, "hidden", False)]
         yield f"## `{whole}`"
-        yield _help(each)
+        yield _plain(inspect.cleandoc(each.help or ""))
         if not hasattr(each, "commands"):
-            yield f"```text\n{_usage(whole, params)}\n```"
+            yield _block([_usage(whole, params)])
         if params:
             yield _table(params)
+        if each.epilog:
+            yield _examples(each.epilog)
 
 
-def _help(command: Any) -> str:
-    """The help, with what is to be kept line by line (after a backspace) as a block."""
-    text = inspect.cleandoc(command.help or "")
-    if command.epilog:
-        text += "\n\n" + inspect.cleandoc(command.epilog)
-    parts = []
-    for part in text.split("\n\n"):
-        lines = part.strip("\n").split("\n")
-        if lines[0].strip() == "\b":
-            parts.append("```text\n" + inspect.cleandoc("\n".join(lines[1:])) + "\n```")
-        else:
-            parts.append(_plain(part))
-    return "\n\n".join(parts)
+def _examples(epilog: str) -> str:
+    """What stands below the help: a line, and indented ones with commands."""
+    title, *lines = epilog.replace(r"\[", "[").splitlines()
+    return f"{title}\n\n{_block([line.removeprefix('  ') for line in lines])}"
+
+
+def _block(lines: list[str]) -> str:
+    return "\n".join(["```text", *lines, "```"])
 
 
 def _usage(name: str, params: list[Any]) -> str:

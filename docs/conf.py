@@ -31,13 +31,14 @@ nitpick_ignore_regex = [
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_preserve_defaults = True
 napoleon_custom_sections = ["Contract"]
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
 

@@ -44,6 +44,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Tell Sphinx what to call."""
     app.connect("source-read", _fill)
     app.connect("autodoc-process-docstring", _itemise, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", _readable)
     app.connect("missing-reference", _find_public)
     app.connect("build-finished", _write_start_page)
     return {"parallel_read_safe": False, "parallel_write_safe": True}
@@ -123,6 +124,19 @@ def _itemise(
             lines[number] = f"  {line.strip()}"
         else:
             inside = False
+
+
+def _readable(
+    _app: Sphinx,
+    _what: str,
+    _name: str,
+    _found: Any,
+    _options: Any,
+    signature: str | None,
+    returned: str | None,
+) -> tuple[str | None, str | None]:
+    """A signature that can be read as Python: a default that is made anew is ``...``."""
+    return signature and signature.replace("<factory>", "..."), returned
 
 
 def _find_public(

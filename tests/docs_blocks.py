@@ -160,7 +160,7 @@ def _topwater(reader: Reader, words: list[str]) -> str | None:
 
 def _start(reader: Reader, words: list[str]) -> None:
     """A service in the background, on a free port; later blocks get to know it."""
-    words = [word for word in words if word != "&"]
+    words = [word for word in words if word not in ("&", "--open")]
     named = words[words.index("--port") + 1] if "--port" in words else PORTS[words[1]]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -211,6 +211,11 @@ def _folder(reader: Reader, words: list[str]) -> None:
     elif there.is_dir():
         reader.folder = there
         os.chdir(there)
+
+
+def _opened(reader: Reader, words: list[str]) -> None:
+    """A program that shows a file, until it is closed."""
+    assert (reader.folder / words[-1]).is_file(), f"{words[-1]} is not there"
 
 
 def _printed(reader: Reader, words: list[str]) -> str:
@@ -312,6 +317,7 @@ PROGRAMS: dict[str, Callable[[Reader, list[str]], str | None]] = {
     "mkdir": _folder,
     "cat": _printed,
     "ls": _printed,
+    "jupyter": _opened,
     "run": _script,
     "git": _never,
     "spark-submit": _spark_submit,

@@ -7,6 +7,7 @@ import inspect
 import re
 import tomllib
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -58,15 +59,8 @@ def test_settings_exist(page: Path) -> None:
 @cache
 def parameters() -> set[str]:
     """The names of all parameters that the public API has."""
-    import topwater.local
-    import topwater.replica
-    import topwater.rspql
-    import topwater.spark
-    import topwater.standing
-    import topwater.testing
-
-    modules = [topwater, topwater.spark, topwater.remote, topwater.standing, topwater.rspql]
-    modules += [topwater.replica, topwater.testing, topwater.local]
+    names = "spark remote standing rspql replica testing local live streams".split()
+    modules = [topwater, *(import_module(f"topwater.{name}") for name in names)]
     found = set(SETTINGS)
     for module in modules:
         for name in getattr(module, "__all__", dir(module)):
@@ -102,6 +96,28 @@ def test_the_settings_of_sources_are_those_that_all_have() -> None:
     for kind in _sources():
         assert named <= set(SETTINGS) | _parameters_of(kind), kind.__name__
     assert set(SETTINGS) <= named
+
+
+def test_the_tables_of_jobs_are_complete() -> None:
+    from topwater.jobs.job import _RSPQL_TABLES, _TABLES
+    from topwater.jobs.settings import SparkSettings
+    from topwater.jobs.sinks import KINDS
+
+    page = DOCS / "jobs.md"
+    assert set(first_column(page, "Tables")) == {*_TABLES, *_RSPQL_TABLES}
+    assert first_column(page, "Sinks") == list(KINDS)
+    assert first_column(page, "How it runs") == [e.name for e in dataclasses.fields(SparkSettings)]
+    text = page.read_text(encoding="utf-8")
+    assert all(f"`{each.name}`" in text for each in dataclasses.fields(topwater.TopKQuery))
+
+
+def test_the_exit_codes_are_those_that_commands_have() -> None:
+    from topwater import terminal
+
+    codes = (terminal.FAILED, terminal.MISUSED, terminal.LACKING)
+    stopped = (terminal.STOPPED, terminal.TERMINATED)
+    told = first_column(DOCS / "commands.md", "Commands")
+    assert [code for code in told if code.isdigit()] == [str(c) for c in (0, *codes, *stopped)]
 
 
 @pytest.mark.spark
