@@ -192,17 +192,17 @@ def test_a_broker_that_does_not_speak_mqtt_5(tmp_path: Path) -> None:
 @pytest.mark.parametrize("broker", LASTING, indirect=True)
 @pytest.mark.parametrize("ended", ["the connection", "the process"])
 def test_what_is_sent_again_is_stored_once(
-    broker: tuple[Broker, str], tmp_path: Path, ended: str
+    broker: tuple[Broker, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str
 ) -> None:
     """Acknowledgements that never arrive make a broker send again."""
     told = settings(*broker, tmp_path / "s")
     with feeding(told) as feed:
-        feed.acknowledge = lambda client: feed.spool.sync()  # type: ignore[method-assign]
+        monkeypatch.setattr(feed, "acknowledge", lambda _: feed.spool.sync())
         publish(broker[0], numbered(15))
         eventually(lambda: feed.counts["received"] == 15)
         if ended == "the connection":
             broker[0].stop()
-            del feed.acknowledge
+            monkeypatch.undo()
             broker[0].start()
             eventually(lambda: feed.counts["duplicates"] == 15)
     if ended == "the process":

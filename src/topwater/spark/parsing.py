@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F  # noqa: N812
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import Column, DataFrame
 
@@ -49,7 +49,12 @@ def rows(lines: DataFrame, format: str, schema: str, more: Mapping[str, str]) ->
     )
 
 
-def rdf(lines: DataFrame, format: str, arrived: str | None = None) -> DataFrame:  # noqa: A002
+def rdf(
+    lines: DataFrame,
+    format: str,  # noqa: A002
+    arrived: str | None = None,
+    keep: Sequence[str] = (),
+) -> DataFrame:
     """The columns ``time`` and ``value`` of a text in RDF.
 
     Parameters
@@ -61,13 +66,23 @@ def rdf(lines: DataFrame, format: str, arrived: str | None = None) -> DataFrame:
         ``ntriples``, ``nquads`` or ``jsonld``.
     arrived
         The column that tells the time instead; the text is then all RDF.
+    keep
+        Columns to keep.
     """
     if arrived is not None:
-        return lines.select(F.col(arrived).alias("time"), TEXT)
+        return lines.select(F.col(arrived).alias("time"), TEXT, *keep)
     parts = F.split(TEXT, "\t", 2)
     told = F.get_json_object(TEXT, "$.time") if format == "jsonld" else parts[0]
     text = F.col(TEXT) if format == "jsonld" else F.get(parts, F.lit(1))
-    events = lines.select(told.alias("told"), text.alias(TEXT))
+    events = lines.select(told.alias("told"), text.alias(TEXT), *keep)
     whole = F.timestamp_millis(F.expr("try_cast(told AS bigint)"))
     moment = F.coalesce(whole, F.expr("try_cast(told AS timestamp)"))
-    return events.select(moment.alias("time"), TEXT)
+    return events.select(moment.alias("time"), TEXT, *keep)
+
+
+def moved(rows: DataFrame, time: str, by: str) -> DataFrame:
+    """Rows whose time is later by so many milliseconds."""
+    column = F.col(f"`{time}`")
+    if rows.schema[time].dataType.typeName() == "long":
+        return rows.withColumn(time, column + F.col(by))
+    return rows.withColumn(time, F.timestamp_add("MILLISECOND", F.col(by), column))

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,10 @@ from topwater.spark import parsing
 from topwater.spark.parsing import TEXT
 from topwater.streams import (
     FilesStream,
+    KafkaStream,
     MqttStream,
+    PythonStream,
+    ReplayStream,
     SocketStream,
     StreamSettings,
     stream_settings,
@@ -110,13 +113,14 @@ def _parquet_schema(spark: SparkSession, folder: str, pattern: str) -> Any:
         ) from None
 
 
-def read_text(lines: DataFrame, told: StreamSettings) -> DataFrame:
+def read_text(lines: DataFrame, told: StreamSettings, keep: Sequence[str] = ()) -> DataFrame:
     """The events in the column ``value``; other columns as the settings name them."""
     if told.rdf:
         arrived = "arrived" if getattr(told, "time", "") == "arrived" else None
-        return parsing.rdf(lines, told.format, arrived)
+        return parsing.rdf(lines, told.format, arrived, keep)
     named = {name: getattr(told, f"{name}_column", "") for name in ("topic", "arrived")}
-    return parsing.rows(lines, told.format, told.schema, {a: b for a, b in named.items() if b})
+    more = {name: column for name, column in named.items() if column}
+    return parsing.rows(lines, told.format, told.schema, {**more, **{name: name for name in keep}})
 
 
 def _spooled(spark: SparkSession, told: MqttStream | SocketStream, _: bool) -> DataFrame:
@@ -126,8 +130,61 @@ def _spooled(spark: SparkSession, told: MqttStream | SocketStream, _: bool) -> D
     return read_text(spooled(spark, told).select(text, "topic", "arrived"), told)
 
 
+def _replay(spark: SparkSession, told: ReplayStream, once: bool) -> DataFrame:
+    from topwater.spark.replaying import SHIFT, replayed
+
+    if once:
+        return _once(spark, told)
+    if told.format == "parquet":
+        schema = told.schema or _parquet_schema(spark, *_place(told.path, told.pattern))
+        rows = replayed(spark, told, schema if isinstance(schema, str) else schema.toDDL())
+    else:
+        text = parsing.text_of(TEXT).alias(TEXT)
+        lines = replayed(spark, told, f"{TEXT} binary").select(text, SHIFT)
+        rows = read_text(parsing.without_blanks(lines, comments=told.rdf), told, keep=[SHIFT])
+    return (parsing.moved(rows, told.time, SHIFT) if told.shift_to_now else rows).drop(SHIFT)
+
+
+def _once(spark: SparkSession, told: ReplayStream) -> DataFrame:
+    """The files as a table: a pace needs a stream."""
+    if told.shift_to_now:
+        raise QueryError(
+            "a table has no beginning that could be now",
+            field="shift_to_now",
+            fix="leave it out, or run it as a stream",
+        )
+    files = FilesStream(
+        path=told.path,
+        pattern="" if told.pattern == "*" else told.pattern,
+        schema=told.schema,
+        format=told.format,
+        header=told.header,
+    )
+    return _files(spark, files, True)
+
+
+def _kafka(spark: SparkSession, told: KafkaStream, once: bool) -> DataFrame:
+    from topwater.spark.kafka import kafka
+
+    text = parsing.text_of("value").alias(TEXT)
+    rows = kafka(spark, told, once).selectExpr("value", "topic", "timestamp AS arrived")
+    return read_text(rows.select(text, "topic", "arrived"), told)
+
+
+def _python(spark: SparkSession, told: PythonStream, once: bool) -> DataFrame:
+    from topwater.spark.plugged import plugged
+
+    rows = plugged(spark, told, once)
+    if told.format == "rows":
+        return rows
+    return read_text(rows.select(parsing.text_of(TEXT).alias(TEXT)), told)
+
+
 _MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFrame]] = {
     FilesStream: _files,
+    KafkaStream: _kafka,
     MqttStream: _spooled,
+    PythonStream: _python,
+    ReplayStream: _replay,
     SocketStream: _spooled,
 }

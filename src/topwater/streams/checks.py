@@ -31,10 +31,9 @@ def text(value: Any, field: str, fix: str = "write it in quotes") -> str:
 
 def texts(value: Any, field: str, fix: str) -> tuple[str, ...]:
     """One text or more."""
-    given = [value] if isinstance(value, str) else value
-    if not isinstance(given, list | tuple) or not given:
+    if not isinstance(value, list | tuple) or not value:
         raise QueryError(f"must be a list of names, not {value!r}", field=field, fix=fix)
-    return tuple(text(each, field, fix) for each in given)
+    return tuple(text(each, field, fix) for each in value)
 
 
 def whole(value: Any, field: str, least: int, most: int | None = None) -> int:

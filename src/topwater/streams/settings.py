@@ -71,6 +71,8 @@ def _value(made: type[StreamSettings], name: str, value: Any, base: Path) -> Any
     """Lists as tuples, and paths from where the file is."""
     if isinstance(value, list):
         return tuple(value)
+    if name == "topics" and isinstance(value, str):
+        return (value,)
     if name not in made.places or not isinstance(value, str) or not value:
         return value
     if name == "source":  # sensors.py:Sensors is a path, package.sensors:Sensors is none

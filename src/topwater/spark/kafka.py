@@ -1,0 +1,54 @@
+"""Topics of Kafka, by Spark's own connector."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+
+from topwater.errors import EnvironmentProblem
+from topwater.streams.checks import VARIABLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from topwater.streams import KafkaStream
+
+_PROVIDER = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+
+
+def kafka(spark: SparkSession, settings: KafkaStream, once: bool) -> DataFrame:
+    """What the connector gives: ``value``, ``topic``, ``timestamp`` and more.
+
+    Raises
+    ------
+    EnvironmentProblem
+        If the session was started without the connector.
+    """
+    reader: Any = spark.read if once else spark.readStream
+    try:
+        found: DataFrame = reader.format("kafka").options(**options(settings, once)).load()
+    except AnalysisException as error:
+        if "kafka" not in str(error).lower() or "find" not in str(error).lower():
+            raise
+        raise EnvironmentProblem(
+            "the Spark session has no connector for Kafka",
+            fix=f'start it with topwater.spark.session(packages=["{settings.packages[0]}"])',
+        ) from None
+    return found
+
+
+def options(settings: KafkaStream, once: bool) -> dict[str, str]:
+    """What the connector is told. Secrets stay names: Kafka's client looks them up itself."""
+    told = {
+        "kafka.bootstrap.servers": settings.servers,
+        "subscribe": ",".join(settings.topics),
+        "startingOffsets": "earliest" if once else settings.start,
+    }
+    if settings.max_per_trigger is not None and not once:
+        told["maxOffsetsPerTrigger"] = str(settings.max_per_trigger)
+    more = {name: re.sub(VARIABLE, r"${env:\1}", value) for name, value in settings.options.items()}
+    if any(VARIABLE.search(value) for value in settings.options.values()):
+        told |= {"kafka.config.providers": "env", "kafka.config.providers.env.class": _PROVIDER}
+    return {**told, **more}
