@@ -26,6 +26,9 @@ DOCS = ROOT / "docs"
 OTHERS = {"map", "telling", "seeds"}
 """Parameters that pages name and that are not ours: of Spark's builder, and of a test."""
 
+MODULES = ("live", "local", "remote", "replica", "rspql", "spark", "standing", "streams", "testing")
+"""Where public names are, beside ``topwater`` itself."""
+
 every_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
 
 
@@ -59,8 +62,7 @@ def test_settings_exist(page: Path) -> None:
 @cache
 def parameters() -> set[str]:
     """The names of all parameters that the public API has."""
-    names = "spark remote standing rspql replica testing local live streams".split()
-    modules = [topwater, *(import_module(f"topwater.{name}") for name in names)]
+    modules = [topwater, *(import_module(f"topwater.{name}") for name in MODULES)]
     found = set(SETTINGS)
     for module in modules:
         for name in getattr(module, "__all__", dir(module)):
