@@ -243,6 +243,52 @@ def test_more_objects_than_places_and_more_results_than_fit() -> None:
             assert found >= set(course.engine.top(slot)["seq"].tolist())
 
 
+@pytest.mark.parametrize("kind", ["random", "rising", "falling", "waves"])
+def test_snn_holds_nothing_above_its_bound(kind: str) -> None:
+    """Hence what it holds may move up unasked, and what was told is not forgotten too soon."""
+    rng = np.random.default_rng(13)
+    size = 1_500
+    asked = [query(rng, EUCLIDEAN, 1, k, width) for k in (1, 2, 5) for width in (20, 60, 300)]
+    columns = np.round(streams(kind, rng, size, 1), 2)  # many cost the same
+    course = Course(columns, np.arange(1, size + 1), Gridded(True, cells=7))
+    for slot, one in enumerate(asked):
+        course.engine.admit(slot, one)
+    lowered = 0
+    for upto in range(10, size + 1, 10):
+        course.feed(upto)
+        state = course.engine.snapshot()
+        for slot in range(len(asked)):
+            bag, bound = state["bags"][slot], state["queries"][slot]["bound"]
+            held = state["pool"][bag["base"] + bag["head"] : bag["base"] + bag["tail"]]
+            assert (held["cost"] <= bound).all()
+            lowered += bound < np.inf
+    assert lowered > 100
+    for slot, one in enumerate(asked):
+        course.check_told(slot, one)
+
+
+def test_who_was_told_is_not_told_again_after_the_bound_was_lowered() -> None:
+    """Each object costs more than the one before: all are told, in the end, and all once.
+
+    ::
+
+        cost   1 2 3 4 5 6 7 8 9 …   the eighth makes the skyband too large for k = 1:
+        known  1 2 3 4               the bound is lowered to 4, and what is above is forgotten;
+        then           5, 6, …       a search finds each of these when its turn has come
+    """
+    one = Compiled(EUCLIDEAN, 0, np.zeros(1), np.ones(1), 1, 12, 1)
+    columns = np.arange(1.0, 41.0)[None, :]
+    course = Course(columns, np.arange(1, 41), Gridded(True))
+    course.engine.admit(0, one)
+    course.feed(8)
+    assert course.engine.held().tolist() == [1, 2, 3, 4]
+    for upto in range(9, 41):
+        course.feed(upto)
+        course.check_top(0, one)
+    assert course.engine.searches > 0
+    assert course.told(0) == [(1, 1), *((seq, seq + 11) for seq in range(2, 30))]
+
+
 def test_cpm_refers_to_k_objects_and_snn_to_few_more() -> None:
     rng = np.random.default_rng(12)
     columns, k, width = rng.random((2, 20_000)), 20, 5_000

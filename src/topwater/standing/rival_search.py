@@ -31,7 +31,6 @@ WATCHER: Final = np.dtype(
         ("born", "i8"),  # the position of its first object
         ("done", "i8"),  # the position of the next one it may see
         ("bound", "f8"),  # all that costs less is known
-        ("since", "i8"),  # and what costs as much and is not older than this
         ("watched", "f8"),  # the bound for which it watches cells
         ("cells", "i8"),  # and how many those are; -1: all, which are not marked one by one
         ("idle", "i8"),  # how many objects it looked at in vain

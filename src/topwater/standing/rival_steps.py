@@ -1,12 +1,15 @@
 """Compiled: the steps of CPM/w and SNN over a grid, object by object.
 
-Both know all that ranks at or above a *bound*: CPM/w the top k alone, whose last is the bound; SNN
-of it what fewer than k younger ones beat. An object is shown only to the queries that watch its
-cell. When fewer than k are known though the window has more, the grid is searched from the query
+Both know all that costs less than a *bound*: CPM/w the top k alone, whose last is the bound; SNN of
+it what fewer than k younger ones beat. An object is shown only to the queries that watch its cell.
+When fewer than k are known though the window has more, the grid is searched from the query
 outwards, and the k-th found is the new bound.
 
-A bag may hold more than what is at or above the bound: objects that were in the top before, so
-that none is told twice. They don't count as known.
+No object is told twice. A bag of CPM/w may hold more than what is known, and what it holds besides
+was in the top before. A bag of SNN holds nothing above its bound. What was in the top once, fewer
+than k older ones beat, and if fewer than k younger ones do too, it is among the best 2k of the bag
+and stays when the bound is lowered; if more do, it never comes back. A search finds only what costs
+as much as the bound or more, when all that was in the bag is in the top.
 """
 
 from __future__ import annotations
@@ -60,15 +63,12 @@ def _roomy(bag: Record, pool: Records, need: int) -> bool:
 @compiled
 def _bind(query: Record, bag: Record, pool: Records) -> None:
     """The last of a full top is the bound; there is none while the top is not full."""
-    query["bound"], query["since"] = np.inf, 0
-    if bag["size"] == bag["k"]:
-        worst = pool[bag["top"] + bag["k"] - 1]
-        query["bound"], query["since"] = worst["cost"], worst["seq"]
+    query["bound"] = bags.kth_cost(bag, pool)
 
 
 @compiled
 def _tighten(query: Record, bag: Record, pool: Records, scratch: FloatArray) -> None:
-    """Lower the bound to a cost that about 2k in the bag are not above."""
+    """Lower the bound to a cost that 2k + 2 in the bag are not above, and forget the rest."""
     base, k = bag["base"], bag["k"]
     first, end = base + bag["head"], base + bag["tail"]
     for at in range(first, end):
@@ -76,10 +76,10 @@ def _tighten(query: Record, bag: Record, pool: Records, scratch: FloatArray) -> 
     pivot = bags.select(scratch, end - first, 2 * k + 1)
     if pivot >= query["bound"]:
         return
-    query["bound"], query["since"] = pivot, 0
+    query["bound"] = pivot
     to = first
     for at in range(first, end):
-        if pool[at]["cost"] <= pivot or pool[at]["mark"] & REPORTED:
+        if pool[at]["cost"] <= pivot:
             if to != at:
                 pool[to] = pool[at]
             to += 1
@@ -102,17 +102,13 @@ def _condense(
 
 
 @inlined
-def _promote(
-    q: int, query: Record, bag: Record, pool: Records, seq: int, told: Records, size: int
-) -> int:
-    """Fill the top from what is known."""
+def _promote(q: int, bag: Record, pool: Records, seq: int, told: Records, size: int) -> int:
+    """Fill the top from what SNN knows."""
     while bag["size"] < bag["k"]:
         at = bags.following(bag, pool)
         if at < 0:
             break
         entry = pool[at]
-        if bags.better(query["bound"], query["since"], entry["cost"], entry["seq"]):
-            break
         bags.top_insert(bag, pool, entry["cost"], entry["seq"], entry["stamp"])
         if entry["mark"] & REPORTED == 0:
             entry["mark"] |= REPORTED
@@ -219,7 +215,7 @@ def _step(
     if cost <= query["bound"]:
         size = _arrive(q, bag, pool, skyband, cost, seq, stamp, space.told, size)
     if skyband:
-        size = _promote(q, query, bag, pool, seq, space.told, size)
+        size = _promote(q, bag, pool, seq, space.told, size)
     if bag["size"] < k:
         size = _refill(q, query, bag, row, origin, watchers, grid, listing, stream, space, size)
     elif not skyband:

@@ -79,7 +79,6 @@ class Gridded:
             ("born", query.born),
             ("done", query.born),
             ("bound", np.inf),
-            ("since", 0),
             ("watched", -np.inf),
             ("searches", 0),
         ):
