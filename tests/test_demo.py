@@ -103,6 +103,15 @@ def test_what_a_rival_needs_is_the_least_that_is_enough() -> None:
     assert needed(climbed, "cache", "ndcg", 1.1) is None
 
 
+@pytest.mark.parametrize("policy", ["at-tsm", "ttl:5 min"])
+def test_whoever_is_ours_is_no_rival(policy: str) -> None:
+    here = Scene(windows=3, policy=policy)
+    others = field_of(here)
+    names = [each.name for each in (*others.published, *others.caches)]
+    assert policy not in names
+    assert len(names) == len(PUBLISHED) + len(LIVES) - 1
+
+
 def test_look_ups_are_counted_by_what_they_brought() -> None:
     seen = reported().looked_up
     assert seen.keys == 25 * 7 == seen.first + seen.changed + seen.same + seen.lost

@@ -139,10 +139,11 @@ def best(contenders: Sequence[Contender], metric: Metric = "ndcg") -> Contender:
 
 
 def field_of(scene: Scene) -> Field:
-    """Let them all run, in this process."""
+    """Let them all run, in this process; whoever is ours is no rival."""
+    caches = map(cache, LIVES)
     return Field(
-        tuple(contest(scene, name) for name in PUBLISHED),
-        tuple(contest(scene, cache(life)) for life in LIVES),
+        tuple(contest(scene, name) for name in PUBLISHED if name != scene.policy),
+        tuple(contest(scene, name) for name in caches if name != scene.policy),
         loaded_once(scene),
         contest(scene, EVERYTHING),
     )
@@ -193,13 +194,17 @@ def truth(scene: Scene, window: int) -> tuple[Key, ...]:
 
 
 def rungs(scene: Scene, field: Field, budget: int) -> list[Rung]:
-    """Ours, the best published policy and the best cache, with another budget."""
-    caches = [contest(scene, cache(life), budget) for life in LIVES]
-    rival = best(field.published).name
+    """Ours, the published policies that are best by a metric, and all caches: another budget."""
+    published = dict.fromkeys(best(field.published, metric).name for metric in METRICS)
+    kinds = {
+        "ours": [scene.policy],
+        "published": [*published],
+        "cache": [each.name for each in field.caches],
+    }
     return [
-        Rung("ours", budget, contest(scene, scene.policy, budget)),
-        Rung("published", budget, contest(scene, rival, budget)),
-        *(Rung("cache", budget, each) for each in caches),
+        Rung(kind, budget, contest(scene, name, budget))
+        for kind, names in kinds.items()
+        for name in names
     ]
 
 

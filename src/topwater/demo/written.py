@@ -88,8 +88,9 @@ def _standings(report: Report) -> str:
     everyone = (*report.contenders, report.others.everything)
     rows = [_standing(each, report) for each in everyone]
     note = (
-        "All have the same stream, and all but the table begin with nothing. Won: over the table "
-        "that is loaded once, which got every user's value for nothing. Published policies and "
+        "All have the same stream, and all but the table begin with nothing. The cache fetches "
+        "what has expired, in the order of the stream, as far as the budget goes. Won: over the "
+        "table that is loaded once, which got all values for nothing. Published policies and "
         "times to live were chosen knowing how it ends: the best by nDCG, and the best by "
         f"precision if that is another one. {EVERYTHING} looks up all candidates, at any price."
     )
@@ -132,8 +133,7 @@ def _by_budget(report: Report) -> str:
     if not report.rungs:
         return ""
     budgets = sorted({rung.budget for rung in report.rungs})
-    published, _, _ = report.others.shown
-    names = (("ours", report.scene.policy), ("published", label(published)), ("cache", "TTL cache"))
+    names = (("ours", label(report.ours)), ("published", "best published"), ("cache", "TTL cache"))
     colours = {name: colour for (_, name), colour in zip(names, _COLOURS, strict=False)}
     charts = []
     for metric, told in METRICS.items():
@@ -143,7 +143,10 @@ def _by_budget(report: Report) -> str:
         ]
         places = [str(budget) for budget in budgets]
         charts.append(line_chart(f"{told}@{K}", "look-ups allowed for a window", places, lines))
-    note = "The cache has the time to live that is best for each budget, and spends at most that."
+    note = (
+        "Published: whichever is better of those that are best above, by nDCG or by precision. The "
+        "cache has the time to live that is best for each budget."
+    )
     return f"{legend(colours)}{_grid(charts)}<p class=note>{note}</p>"
 
 
