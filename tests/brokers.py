@@ -111,10 +111,14 @@ def publish(
     broker: Broker,
     messages: Iterable[tuple[str, bytes]],
     *,
+    qos: int = 1,
     retain: bool = False,
     pause: float = 0.0,
 ) -> None:
-    """Publish with QoS 1, and wait until the broker has all of it."""
+    """Publish, and wait until the broker has all of it.
+
+    With QoS 2 it has each message once, even if it is restarted.
+    """
     client = paho.Client(CallbackAPIVersion.VERSION2, client_id="publisher")
     client.username_pw_set("publisher")
     client.connect("127.0.0.1", broker.port)
@@ -122,9 +126,9 @@ def publish(
     try:
         sent = []
         for topic, payload in messages:
-            sent.append(client.publish(topic, payload, qos=1, retain=retain))
+            sent.append(client.publish(topic, payload, qos=qos, retain=retain))
             time.sleep(pause)
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not all(each._published for each in sent):  # also after a new connection
             assert time.monotonic() < end, "the broker did not take all"
             time.sleep(0.01)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from observed import eventually as _eventually
+from observed import eventually
 
 from brokers import MOSQUITTO, Broker, Mosquitto, free_port, publish, running
 from topwater import Answer, Counts, TopKQuery, run, tumbling
@@ -19,6 +18,7 @@ from topwater.spark import Rdf, answers_from, start, stream, topk
 from topwater.streams import StreamSettings, stream_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-eventually = partial(_eventually, seconds=300)  # a first micro-batch may take long
 
 START = 1_000_000
 WINDOWS = 10
@@ -108,6 +107,13 @@ def compare(found: list[Answer], rows: list[dict[str, Any]]) -> None:
     assert counts.bad == len(payloads(rows)) - len(rows)
 
 
+def until(holds: Callable[[], bool], running: StreamingQuery) -> None:
+    """Wait for what a query does, unless it fails; a first micro-batch may take long."""
+    eventually(lambda: holds() or not running.isActive, seconds=300)
+    if (error := running.exception()) is not None:
+        raise error
+
+
 def test_a_query_that_is_stopped_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """2,000 messages: some come while it runs, some while it does not."""
     rows, sink = events(), Sink()
@@ -116,12 +122,12 @@ def test_a_query_that_is_stopped_and_goes_on(spark: SparkSession, tmp_path: Path
         told = settings(broker, tmp_path)
         running_query = begun(spark, told, tmp_path, sink)
         publish(broker, sent[:800])
-        eventually(lambda: len(sink.answers) >= 2)
+        until(lambda: len(sink.answers) >= 2, running_query)
         running_query.stop()
         publish(broker, sent[800:1_400])
         running_query = begun(spark, told, tmp_path, sink)
         publish(broker, sent[1_400:])
-        eventually(lambda: len(sink.answers) >= WINDOWS)
+        until(lambda: len(sink.answers) >= WINDOWS, running_query)
         running_query.stop()
     compare(sink.answers, rows)
 
@@ -133,13 +139,15 @@ def test_a_broker_that_is_restarted(spark: SparkSession, tmp_path: Path, protoco
     sent = payloads(rows)
     with running(Mosquitto(tmp_path / "broker")) as broker:
         running_query = begun(spark, settings(broker, tmp_path, protocol=protocol), tmp_path, sink)
-        sender = threading.Thread(target=publish, args=(broker, sent), kwargs={"pause": 0.001})
+        sender = threading.Thread(
+            target=publish, args=(broker, sent), kwargs={"pause": 0.001, "qos": 2}
+        )
         sender.start()
-        eventually(lambda: len(sink.answers) >= 2)
+        until(lambda: len(sink.answers) >= 2, running_query)
         broker.stop()
         broker.start()
-        sender.join(60)
-        eventually(lambda: len(sink.answers) >= WINDOWS)
+        sender.join(150)
+        until(lambda: len(sink.answers) >= WINDOWS, running_query)
         running_query.stop()
     compare(sink.answers, rows)
 
@@ -158,7 +166,7 @@ def test_more_columns(spark: SparkSession, tmp_path: Path, checkpoint: str) -> N
             .start()
         )
         publish(broker, [("games/ann/points", b'{"points": 3}'), ("games/bob/points", b"no")])
-        eventually(lambda: len(found) == 2)
+        until(lambda: len(found) == 2, running_query)
         running_query.stop()
     assert sorted(found, key=str) == [
         (3.0, "games/ann/points", True),
@@ -181,7 +189,7 @@ def test_rdf_in_payloads(spark: SparkSession, tmp_path: Path, checkpoint: str) -
         )
         texts = [f"1970-01-01T00:00:01Z\t{triple}\n{triple}", f"2000\t{triple}", "nonsense"]
         publish(broker, [("games/a/points", text.encode()) for text in texts])
-        eventually(lambda: len(found) == 3)
+        until(lambda: len(found) == 3, running_query)
         running_query.stop()
     assert sorted(found, key=str) == sorted(
         [(1_000, f"{triple}\n{triple}"), (2_000, triple), (None, None)], key=str
@@ -204,7 +212,7 @@ def test_a_checkpoint_of_another_spool(spark: SparkSession, tmp_path: Path) -> N
     with running(Broker(tmp_path / "broker")) as broker:
         running_query = begun(spark, settings(broker, tmp_path), tmp_path, sink)
         publish(broker, payloads(events(200)))
-        eventually(lambda: len(sink.answers) >= 1)
+        until(lambda: len(sink.answers) >= 1, running_query)
         running_query.stop()
         other = begun(spark, settings(broker, tmp_path, spool="other"), tmp_path, sink)
         with pytest.raises(Exception, match="does not belong to the spool"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from observed import eventually as _eventually
+from observed import eventually
 from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from topwater.errors import QueryError
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-eventually = partial(_eventually, seconds=300)
 SCHEMA = "n bigint, at timestamp"
 
 
@@ -46,7 +44,7 @@ def played(rows: DataFrame, checkpoint: str, until: int | None = None) -> list[A
     if until is None:
         running.awaitTermination()
     else:
-        eventually(lambda: len(found) >= until or running.exception() is not None)
+        eventually(lambda: len(found) >= until or not running.isActive, seconds=300)
         running.stop()
     return found
 
