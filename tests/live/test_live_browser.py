@@ -115,10 +115,10 @@ def test_the_true_accuracy_and_that_of_rivals(page: Page, seen: Tab) -> None:
     assert seen.page.locator("#charts .chart").count() == 2
     assert seen.page.locator("#charts .line").count() == 8
     legend = [" ".join(row.split()) for row in seen.texts("#legend tbody tr")]
-    assert legend[0] == "estimated 80 % 80 % 93 % 93 %"
-    assert legend[2] == "TTL cache 40 % 40 % 70 % 70 %"
+    assert legend[0] == "ours, estimated 80 % 80 % 0.930 0.930"
+    assert legend[2] == "TTL cache 40 % 40 % 0.700 0.700"
     words = seen.page.locator(".chart").first.get_attribute("aria-label") or ""
-    assert words.startswith("Precision over 6 windows to 00:06:00: estimated 80 %, mean 80 %; true")
+    assert words.startswith("Precision over 6 windows to 00:06:00: ours, estimated 80 %, mean")
     seen.page.locator("#figures-box summary").click()
     seen.until("() => document.querySelectorAll('#figures tbody tr').length === 6")
     assert "in truth 60 %" in seen.text("#verdict-more")

@@ -620,17 +620,19 @@ function ageText(row, now) {
 
 // ---- accuracy over time ----
 
+const share = (value) => (isNumber(value) ? value.toFixed(3) : "–");
 const MEASURES = [
-  ["precision", "Precision"],
-  ["ndcg", "nDCG"],
+  ["precision", "Precision", percent],
+  ["ndcg", "nDCG", share],
 ];
 
 /** The lines to draw: estimated, true, and each rival; each reads a record. */
 function seriesOf(windows) {
   const rivals = [...new Set(windows.flatMap((each) => Object.keys(each.rivals ?? {})))].slice(0, 6);
+  const ours = rivals.length ? "ours, " : "";
   const lines = [
-    { kind: "estimated", name: "estimated", read: (record, measure) => record.freshness?.[measure] },
-    { kind: "true", name: "true", read: (record, measure) => record.truth?.[measure] },
+    { kind: "estimated", name: `${ours}estimated`, read: (record, measure) => record.freshness?.[measure] },
+    { kind: "true", name: `${ours}true`, read: (record, measure) => record.truth?.[measure] },
     ...rivals.map((name, number) => ({
       kind: `rival rival-${number + 1}`,
       name,
@@ -650,7 +652,7 @@ function drawAccuracy(windows, place) {
   if (!series.length) return;
   const here = place - Math.max(0, end - CHARTED);
   find("charts").replaceChildren(
-    ...MEASURES.map(([measure, name]) => chart(measure, name, series, charted, here)),
+    ...MEASURES.map((measure) => chart(measure, series, charted, here)),
   );
   drawLegend(series, charted, here);
   drawFigures(series, charted);
@@ -660,16 +662,16 @@ const WIDE = 360;
 const HIGH = 104;
 const PAD = { left: 34, right: 8, top: 8, bottom: 16 };
 
-function chart(measure, name, series, windows, here) {
+function chart([measure, name, text], series, windows, here) {
   const values = series.flatMap(({ read }) => windows.map((each) => read(each, measure)).filter(isNumber));
-  const low = values.length && Math.min(...values) >= 0.5 ? 0.5 : 0;
+  const low = [0.8, 0.5].find((each) => Math.min(...values) >= each) ?? 0;
   const step = (WIDE - PAD.left - PAD.right) / Math.max(1, windows.length - 1);
   const x = (place) => (windows.length === 1 ? WIDE / 2 : PAD.left + place * step);
   const y = (value) => PAD.top + ((1 - value) / (1 - low)) * (HIGH - PAD.top - PAD.bottom);
   const ticks = [low, (low + 1) / 2, 1];
   const parts = ticks.flatMap((tick) => [
     make("line", { class: "grid", x1: PAD.left, x2: WIDE - PAD.right, y1: y(tick), y2: y(tick) }),
-    make("text", { class: "tick", x: PAD.left - 5, y: y(tick) + 3.5, "text-anchor": "end", text: `${Math.round(tick * 100)}%` }),
+    make("text", { class: "tick", x: PAD.left - 5, y: y(tick) + 3.5, "text-anchor": "end", text: measure === "ndcg" ? tick.toFixed(2) : `${Math.round(tick * 100)}%` }),
   ]);
   parts.push(make("line", { class: "cursor", x1: x(here), x2: x(here), y1: PAD.top, y2: HIGH - PAD.bottom }));
   const ends = [[0, "start"], [windows.length - 1, "end"]].slice(windows.length > 1 ? 0 : 1);
@@ -681,7 +683,7 @@ function chart(measure, name, series, windows, here) {
     parts.push(make("path", { class: `line ${kind}`, d: line(points, x, y) }));
     if (isNumber(points[here])) parts.push(make("circle", { class: `point ${kind}`, cx: x(here), cy: y(points[here]), r: 2.8 }));
   }
-  const svg = make("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": inWords(measure, name, series, windows, here) }, parts);
+  const svg = make("svg", { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": inWords([measure, name, text], series, windows, here) }, parts);
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
     const at = ((event.clientX - box.left) / box.width) * WIDE - PAD.left;
@@ -702,10 +704,10 @@ function line(points, x, y) {
   return path;
 }
 
-function inWords(measure, name, series, windows, here) {
+function inWords([measure, name, text], series, windows, here) {
   const told = series.map(({ name: which, read }) => {
     const values = windows.map((each) => read(each, measure)).filter(isNumber);
-    return `${which} ${percent(read(windows[here], measure))}, mean ${percent(mean(values))}`;
+    return `${which} ${text(read(windows[here], measure))}, mean ${text(mean(values))}`;
   });
   return `${name} over ${windows.length} windows to ${endText(windows.at(-1))}: ${told.join("; ")}`;
 }
@@ -715,14 +717,14 @@ const mean = (values) => (values.length ? values.reduce((a, b) => a + b, 0) / va
 function drawLegend(series, windows, here) {
   const heads = ["", "precision", "mean", "nDCG", "mean"];
   const rows = series.map(({ kind, name, read }) => {
-    const figures = MEASURES.flatMap(([measure]) => {
+    const figures = MEASURES.flatMap(([measure, , text]) => {
       const values = windows.map((each) => read(each, measure)).filter(isNumber);
-      return [read(windows[here], measure), mean(values)];
+      return [text(read(windows[here], measure)), text(mean(values))];
     });
     const sample = make("svg", { class: "sample", viewBox: "0 0 22 8", "aria-hidden": "true" }, [make("path", { class: `line ${kind}`, d: "M1 4H21" })]);
     return make("tr", {}, [
       make("th", { scope: "row" }, [sample, make("span", { text: name, title: name })]),
-      ...figures.map((value, place) => make("td", { class: place % 2 ? "mean" : "", text: percent(value) })),
+      ...figures.map((text, place) => make("td", { class: place % 2 ? "mean" : "", text })),
     ]);
   });
   find("legend").replaceChildren(
@@ -738,7 +740,7 @@ function drawFigures(series, windows) {
   const rows = windows.slice(-TABLED).reverse().map((record) =>
     make("tr", {}, [
       make("th", { scope: "row", text: endText(record) }),
-      ...series.flatMap(({ read }) => MEASURES.map(([measure]) => make("td", { text: percent(read(record, measure)) }))),
+      ...series.flatMap(({ read }) => MEASURES.map(([measure, , text]) => make("td", { text: text(read(record, measure)) }))),
     ]),
   );
   find("figures").replaceChildren(
@@ -790,8 +792,8 @@ function lookUp({ label, before, after, ok }, shown) {
   const change = isNumber(before) && isNumber(after) ? after - before : null;
   let told;
   if (!ok) told = [make("span", { text: isNumber(before) ? `failed, kept ${number(before)}` : "failed" })];
-  else if (change === 0) told = [make("span", { text: `${number(after)} unchanged` })];
-  else if (!isNumber(before)) told = [make("span", { text: `${number(after)} first seen` })];
+  else if (change === 0) told = [make("span", { text: `${number(after)}, unchanged` })];
+  else if (!isNumber(before)) told = [make("span", { text: `${number(after)}, first look-up` })];
   else told = [make("span", { class: "was", text: number(before) }), mute(" → "), unseen(" became "), make("span", { class: "is", text: number(after) })];
   const kind = !ok ? "failed" : change === 0 ? "same" : change === null ? "first" : change > 0 ? "up" : "down";
   return make("li", { class: kind }, [make("span", { class: "who", text: label, title: label }), make("span", { class: "what" }, told)]);
