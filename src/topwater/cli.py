@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -294,14 +293,16 @@ def state(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """What a query on Spark remembers: its windows, candidates and replica, shard by shard."""
+    """What a query on Spark remembers: its windows, candidates and replica, shard by shard.
+
+    Of standing queries: how many there are, and how many objects they refer to.
+    """
     with told(debug), progress("starting Spark", quiet):
-        from topwater.spark import read_state, session
-        from topwater.spark.state import lines
+        from topwater.spark import session
+        from topwater.spark.state import state_lines
 
         spark = session("topwater state", master="local[1]")
-        found = read_state(spark, checkpoint)
-        shown = [json.dumps(each.to_dict()) for each in found] if as_json else lines(found)
+        shown = state_lines(spark, checkpoint, as_json=as_json)
     typer.echo("\n".join(shown))
 
 

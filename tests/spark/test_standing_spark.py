@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from observed import eventually
 from pyspark.errors import StreamingQueryException
+from typer.testing import CliRunner
 
+from topwater.cli import app
 from topwater.errors import QueryError, StateError
 from topwater.model import Counts
 from topwater.packing import pack
@@ -313,6 +315,35 @@ def test_a_table_gives_all_results_at_once(spark: SparkSession) -> None:
         table, [StandingQuery("q", 1, 5, Formula("x"))], columns=["x"], time="t", key="k"
     )
     assert [tuple(row) for row in found.collect()] == [("q", "a", 2.0, 1, 1, 1)]
+
+
+@pytest.mark.spark
+def test_the_command_line_shows_what_is_remembered(spark: SparkSession, tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    queries = random_queries(rng, 12)
+    stream = Stream([events_of(rng, 90)])
+    stream.write(tmp_path)
+    events = read(spark, tmp_path / "events", EVENTS)
+    rows = standing(events, queries, columns=["x", "y"], time="at", key="who", shards=2)
+    (seen,) = run(rows, tmp_path)
+    checkpoint = str(tmp_path / "checkpoint")
+    shown = CliRunner().invoke(app, ["state", checkpoint, "--json"])
+    assert shown.exit_code == 0, shown.output
+    shards = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert [(each["shard"], each["shards"], each["seen"]) for each in shards] == [
+        (0, 2, 90),
+        (1, 2, 90),
+    ]
+    for name in ("queries", "references"):
+        assert sum(each[name] for each in shards) == seen[name]
+    newest = stream.events[0].column("at").cast(pa.int64())[-1].as_py() // 1000
+    for each in shards:
+        assert (each["algorithm"], each["columns"]) == ("rapf", ["x", "y"])
+        assert (each["newest"], 0 < each["objects"] <= 90) == (newest, True)
+    text = CliRunner().invoke(app, ["state", checkpoint]).stdout
+    assert f"shard    1 of 2, {shards[1]['size']:,} bytes\n" in text
+    assert f"keeps  {shards[0]['queries']} queries by rapf over x, y\n" in text
+    assert f"{shards[0]['references']:,} references, {shards[0]['objects']:,} objects" in text
 
 
 @pytest.mark.spark

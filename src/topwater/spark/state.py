@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -69,16 +72,7 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
         If there is no such folder, no Topwater state in it, or one that is damaged or of another
         version.
     """
-    require(spark)
-    checkpoint = str(checkpoint)
-    if not _files(spark, checkpoint):
-        raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
-    if not was_used(spark, checkpoint):
-        raise StateError(
-            f"no micro-batch was finished with the checkpoint {checkpoint}",
-            fix="let the query run until it has finished one",
-        )
-    rows = state_rows(spark, checkpoint, STATE)
+    rows = state_rows(spark, checked(spark, checkpoint), STATE)
     return sorted((_shard_state(row) for row in rows), key=lambda each: each.shard)
 
 
@@ -89,6 +83,34 @@ def _shard_state(row: Row) -> ShardState:
             fix="run the version that wrote it, or start from an empty checkpoint",
         )
     return ShardState(row.shard, row.shards, describe(bytes(row.snapshot)), row.origin)
+
+
+def state_lines(spark: SparkSession, checkpoint: str | Path, *, as_json: bool) -> list[str]:
+    """What any query of ours remembers, standing ones too: a line of JSON per shard, or text."""
+    if has_state(spark, checked(spark, checkpoint), STATE):
+        states = read_state(spark, checkpoint)
+        return [json.dumps(each.to_dict()) for each in states] if as_json else lines(states)
+    # Imported late: compiled code takes seconds to load, and a top-k query needs none of it.
+    from topwater.spark.standing_shown import read_standing
+
+    found = read_standing(spark, checkpoint)
+    if as_json:
+        return [json.dumps(each.to_dict()) for each in found]
+    return [line for each in found for line in each.lines()]
+
+
+def checked(spark: SparkSession, checkpoint: str | Path) -> str:
+    """The checkpoint, if there is one and a micro-batch was finished with it."""
+    require(spark)
+    checkpoint = str(checkpoint)
+    if not _files(spark, checkpoint):
+        raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
+    if not was_used(spark, checkpoint):
+        raise StateError(
+            f"no micro-batch was finished with the checkpoint {checkpoint}",
+            fix="let the query run until it has finished one",
+        )
+    return checkpoint
 
 
 def was_used(spark: SparkSession, checkpoint: str) -> bool:
@@ -104,7 +126,7 @@ def lines(states: list[ShardState]) -> list[str]:
         holds = state.holds
         told = ", ".join(f"{name} {count}" for name, count in asdict(holds.counts).items() if count)
         found.append(f"shard    {state.shard} of {state.shards}, {holds.size:,} bytes")
-        found.append(f"  newest {_moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
+        found.append(f"  newest {moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
         found.append(f"  untold {told or 'nothing'}")
         found += [f"  {line}" for kept in holds.rankings for line in _kept(kept)]
     return found
@@ -112,16 +134,16 @@ def lines(states: list[ShardState]) -> list[str]:
 
 def _kept(kept: Kept) -> list[str]:
     window = kept.next_window
-    span = "none" if window is None else f"({_moment(window.opens)}, {_moment(window.closes)}]"
+    span = "none" if window is None else f"({moment(window.opens)}, {moment(window.closes)}]"
     group = "" if kept.group is None else f"group {kept.group!r}: "
     found = [f"keeps  {group}{kept.rows:,} {kept.holds}, next window {span}"]
     if kept.keys:
-        oldest = f", the oldest at {_moment(kept.oldest_fetch)}" if kept.fetched else ""
+        oldest = f", the oldest at {moment(kept.oldest_fetch)}" if kept.fetched else ""
         found.append(f"       replica of {kept.keys:,} keys, {kept.fetched:,} fetched{oldest}")
     return found
 
 
-def _moment(time: Millis | None) -> str:
+def moment(time: Millis | None) -> str:
     """A time as text; as a number if no calendar has it."""
     if time is None:
         return "none"
@@ -131,15 +153,31 @@ def _moment(time: Millis | None) -> str:
         return str(time)
 
 
+def has_state(spark: SparkSession, checkpoint: str, name: str) -> bool:
+    """Is there a state variable of this name?"""
+    with _readable(checkpoint):
+        return bool(_operators(spark, checkpoint, name))
+
+
 def state_rows(spark: SparkSession, checkpoint: str, name: str) -> list[Row]:
     """What the state variable of this name holds, one row for each shard."""
-    try:
-        # Before ours in the plan there may be stateful operators of the user's own.
-        operators = spark.read.format("state-metadata").load(checkpoint)
-        named = operators.filter(F.col("operatorProperties").contains(f'"stateName":"{name}"'))
-        found = [row.operatorId for row in named.select("operatorId").distinct().collect()]
+    with _readable(checkpoint):
+        found = _operators(spark, checkpoint, name)
         rows = [row for operator in found for row in _of(spark, checkpoint, operator, name)]
         return rows or _none(checkpoint)
+
+
+def _operators(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
+    """Those that have it: before ours in the plan there may be ones of the user's own."""
+    operators = spark.read.format("state-metadata").load(checkpoint)
+    named = operators.filter(F.col("operatorProperties").contains(f'"stateName":"{name}"'))
+    return [row.operatorId for row in named.select("operatorId").distinct().collect()]
+
+
+@contextlib.contextmanager
+def _readable(checkpoint: str) -> Iterator[None]:
+    try:
+        yield
     except (PySparkException, Py4JError) as error:
         raise StateError(
             f"the state in {checkpoint} can't be read: {_cause(error)}",
