@@ -5,30 +5,20 @@ Policies rank and sources fetch; only this file knows the budget. Every policy g
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import (
-    LOOK_UPS,
-    BoolArray,
-    Fetched,
-    FloatArray,
-    IntArray,
-    KeyArray,
-    LookUp,
-    Millis,
-)
+from topwater.model import BoolArray, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Seeks, Source
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Purse
 from topwater.replica.estimators import Known, RateEstimator, estimators
 from topwater.replica.policies import Polls, Proposal, Proposer, Truth, needs_truth, resolve
+from topwater.replica.ranking import Outcome, Ranking, WindowView, looked_up
 from topwater.replica.replica import NEVER, Replica
 from topwater.replica.settings import RefreshSettings
 from topwater.replica.worlds import fare
@@ -44,74 +34,6 @@ _LONG_AGO: Millis = -(2**53)
 _SPARE, _REMEMBERED = 0.05, 0.95
 """Seconds that are left to the end of a window's deadline; and what remains, a window later, of
 the longest time that ranking took."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What an election fetched."""
-
-    keys: KeyArray
-    failed: int
-    bad: int
-    seconds: float
-    problems: tuple[tuple[str, int], ...]
-    looked_up: tuple[LookUp, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class WindowView:
-    """What the stream says of one window: its keys, and what each contributes."""
-
-    index: int
-    closes: Millis
-    keys: KeyArray
-    values: Mapping[str, FloatArray]
-    last_event: IntArray
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """One window's best keys, and what is known of how right they are.
-
-    Attributes
-    ----------
-    rows
-        Rows of the view, best first, at most k.
-    scores, remote, age, right
-        Per row: the score (larger is better), the remote value, how long ago it was fetched (in
-        milliseconds; -1 for never), and the probability that it is still right.
-    fetched, failed, bad
-        The keys fetched; how many of them the source did not answer; and how many it answered
-        with something that is no number.
-    precision, ndcg
-        What the answer's precision@k and nDCG@k are estimated to be.
-    exact
-        Whether every key of the window was read for this answer.
-    missed
-        Whether the estimated precision is below what was asked for.
-    seconds
-        How long the source took.
-    problems
-        What went wrong with the keys that failed, and how often.
-    looked_up
-        What came of the first of the keys fetched.
-    """
-
-    rows: IntArray
-    scores: FloatArray
-    remote: FloatArray
-    age: IntArray
-    right: FloatArray
-    fetched: KeyArray
-    failed: int
-    bad: int
-    precision: float
-    ndcg: float
-    exact: bool
-    missed: bool
-    seconds: float = 0.0
-    problems: tuple[tuple[str, int], ...] = ()
-    looked_up: tuple[LookUp, ...] = ()
 
 
 class Refresher:
@@ -363,7 +285,7 @@ class Refresher:
             self.source.seek(now)
         return self.source.fetch(keys, deadline)
 
-    def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> _Outcome:
+    def _fetch(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> Outcome:
         """Ask the source, write the replica, and let everybody learn."""
         slots, keys = proposal.slots[rows], proposal.keys[rows]
         got = self._ask(keys, proposal.now, deadline)
@@ -393,8 +315,8 @@ class Refresher:
         telling = answered > 0 or got.seconds > self.purse.seconds_per_fetch
         self.purse.spend(len(rows), answered, got.seconds if telling else 0.0)
         failed, bad = len(rows) - answered, int(np.count_nonzero(got.ok & ~finite))
-        told = _looked_up(keys, before, got)
-        return _Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()), told)
+        told = looked_up(keys, before, got)
+        return Outcome(keys, failed, bad, got.seconds, tuple(got.problems().items()), told)
 
     def _learn(self, polls: Polls) -> None:
         if not len(polls.slots):
@@ -406,7 +328,7 @@ class Refresher:
             self._rates.observe(polls.slots, polls.seconds, polls.changed)
 
     def _ranked(
-        self, view: WindowView, slots: IntArray, scores: FloatArray, outcome: _Outcome
+        self, view: WindowView, slots: IntArray, scores: FloatArray, outcome: Outcome
     ) -> Ranking:
         order = _order(scores, view.last_event, view.keys)
         stale = self._judge.stale(
@@ -467,17 +389,6 @@ class Refresher:
             self._judge.reset(surplus)
             if self._rates is not None:
                 self._rates.reset(surplus)
-
-
-def _looked_up(keys: KeyArray, before: FloatArray, got: Fetched) -> tuple[LookUp, ...]:
-    """The first of the keys, with what was remembered of each and what came."""
-    columns = (keys, before, np.where(got.ok, got.values, np.nan), got.ok)
-    rows = zip(*(column[:LOOK_UPS].tolist() for column in columns), strict=True)
-    return tuple(LookUp(key, _number(old), _number(new), ok) for key, old, new, ok in rows)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _order(scores: FloatArray, last_event: IntArray, keys: KeyArray) -> IntArray:

@@ -41,7 +41,7 @@ _CELLS = {
     "age": "bigint",
     "right": "double",
 }
-_LOOK_UP = "struct<key:{key},before:double,after:double,ok:boolean>"
+_LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
 ANSWER, LATE = "answer", "late"
 """Kinds of rows."""
 
@@ -53,10 +53,11 @@ def packed_schema(key_type: str, group_type: str) -> str:
     )
     fresh = ", ".join(f"{name} {kind}" for name, kind in _FRESH_TYPES.items())
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
+    look_up = ",".join(f"{name}:{kind.format(key=key_type)}" for name, kind in _LOOK_UP.items())
     return (
         f"kind string, `group` {group_type}, opens bigint, closes bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
-        f"looked_up array<{_LOOK_UP.format(key=key_type)}>"
+        f"looked_up array<struct<{look_up}>>"
     )
 
 
@@ -76,7 +77,9 @@ def packed(answer: Answer) -> dict[str, Any]:
         **asdict(answer.counts),
         # Null and not empty, so that metrics gather only what there is.
         "problems": dict(answer.problems) or None,
-        "looked_up": [asdict(each) for each in answer.looked_up],
+        "looked_up": [
+            {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
+        ],
     }
 
 
