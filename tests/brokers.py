@@ -1,9 +1,10 @@
-"""Real MQTT brokers, each a process of its own on a free port: brokers.py PORT runs one."""
+"""Real MQTT brokers, each a process of its own on a free port: brokers.py PORT MORE runs one."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -39,6 +40,8 @@ class Broker:
 
     folder: Path
     port: int = field(default_factory=free_port)
+    more: dict[str, str] = field(default_factory=dict)
+    """``certificate`` and ``key`` for TLS; ``passwords``: a file with users."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,7 +50,7 @@ class Broker:
 
     @property
     def command(self) -> list[str]:
-        return [sys.executable, __file__, str(self.port)]
+        return [sys.executable, __file__, str(self.port), json.dumps(self.more)]
 
     def start(self) -> None:
         log = (self.folder / "broker.log").open("ab")
@@ -137,19 +140,23 @@ def publish(
         client.loop_stop()
 
 
-async def _serve(port: int) -> None:
+async def _serve(port: int, more: dict[str, str]) -> None:
     from amqtt.broker import Broker as Served
 
+    listener: dict[str, Any] = {"type": "tcp", "bind": f"127.0.0.1:{port}"}
+    if "key" in more:
+        listener |= {"ssl": True, "certfile": more["certificate"], "keyfile": more["key"]}
     # Sessions of anonymous clients are not kept, so there must be none: any name will do.
-    config: dict[str, Any] = {
-        "listeners": {"default": {"type": "tcp", "bind": f"127.0.0.1:{port}"}},
-        "plugins": {
-            "amqtt.plugins.authentication.AnonymousAuthPlugin": {"allow_anonymous": False},
-        },
+    plugins: dict[str, Any] = {"AnonymousAuthPlugin": {"allow_anonymous": False}}
+    if "passwords" in more:
+        plugins = {"FileAuthPlugin": {"password_file": more["passwords"]}}
+    config = {
+        "listeners": {"default": listener},
+        "plugins": {f"amqtt.plugins.authentication.{k}": v for k, v in plugins.items()},
     }
     await Served(config).start()
     await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1])))
+    asyncio.run(_serve(int(sys.argv[1]), json.loads(sys.argv[2])))

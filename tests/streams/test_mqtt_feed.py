@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
+import subprocess
 import threading
 import time
 from functools import partial
@@ -11,16 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from paho.mqtt.client import MQTTMessage
+from pwdlib import PasswordHash
+from pwdlib.hashers.argon2 import Argon2Hasher
 
 from brokers import MOSQUITTO, Broker, Mosquitto, free_port, publish, running
 from topwater.errors import QueryError, SourceError
-from topwater.streams import MqttStream
+from topwater.streams import MqttStream, mqtt
 from topwater.streams.mqtt import MqttFeed
 from topwater.streams.spool import Message, Spool, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+OPENSSL = shutil.which("openssl")
 LASTING = [
     pytest.param(
         (Mosquitto, version),
@@ -172,7 +177,7 @@ def test_what_can_not_work_is_said_at_once(tmp_path: Path) -> None:
         with pytest.raises(SourceError, match=rf"^url: no connection to 127.0.0.1:{nowhere.port}"):
             MqttFeed(told, spool).check()
         with pytest.raises(QueryError, match=r"^spool: .* is in use by another query"):
-            Spool(told.spool)
+            Spool(told.spool, patience=0.1)
 
 
 def test_a_broker_that_wants_a_user(tmp_path: Path) -> None:
@@ -182,7 +187,10 @@ def test_a_broker_that_wants_a_user(tmp_path: Path) -> None:
             MqttFeed(told, spool).check()
 
 
-def test_a_broker_that_does_not_speak_mqtt_5(tmp_path: Path) -> None:
+def test_a_broker_that_does_not_speak_mqtt_5(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt, "_PATIENCE", 1.0)
     with running(Broker(tmp_path / "broker")) as broker, Spool(tmp_path / "s") as spool:
         with pytest.raises(SourceError) as error:
             MqttFeed(settings(broker, "5", tmp_path / "s"), spool).check()
@@ -249,3 +257,40 @@ def test_a_broker_that_restarts_while_messages_come(
         found = [*range(1_000)]
         eventually(lambda: feed.counts["received"] >= len(found))
     assert sorted({int(each.payload or b"") for each in stored(tmp_path / "s")}) == found
+
+
+def test_a_password_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    users = tmp_path / "users"
+    users.write_text(f"me:{PasswordHash((Argon2Hasher(),)).hash('hunter2')}\n")
+    named = "${BROKER_PASSWORD}"
+    monkeypatch.setenv("BROKER_PASSWORD", "hunter2")
+    with (
+        running(Broker(tmp_path / "broker", more={"passwords": str(users)})) as broker,
+        Spool(tmp_path / "s") as spool,
+    ):
+        told = settings(broker, "3.1.1", tmp_path / "s", password=named)
+        MqttFeed(told, spool).check()
+        monkeypatch.setenv("BROKER_PASSWORD", "wrong")
+        with pytest.raises(SourceError, match=r"^user: .* refuses us") as error:
+            MqttFeed(told, spool).check()
+        assert "wrong" not in str(error.value)
+
+
+# The client's library forgets to close a socket whose handshake failed.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.skipif(not OPENSSL, reason="openssl is not installed")
+def test_tls(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    command = f"{OPENSSL} req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost"
+    command += " -addext subjectAltName=IP:127.0.0.1"
+    made = [*command.split(), "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, capture_output=True)  # noqa: S603
+    more = {"key": key, "certificate": certificate}
+    with running(Broker(tmp_path / "broker", more=more)) as broker:
+        url = broker.url.replace("mqtt:", "mqtts:")
+        told = settings(broker, "3.1.1", tmp_path / "s", url=url, ca=certificate)
+        with Spool(told.spool) as spool:
+            MqttFeed(told, spool).check()
+            unknown = settings(broker, "3.1.1", tmp_path / "s", url=url)
+            with pytest.raises(SourceError, match="certificate verify failed"):
+                MqttFeed(unknown, spool).check()

@@ -19,6 +19,7 @@ import json
 import os
 import struct
 import threading
+import time
 import uuid
 import zlib
 from collections.abc import Iterator
@@ -52,6 +53,8 @@ class Spool:
         Made if it is not there.
     part_bytes
         A part that is longer is sealed by itself.
+    patience
+        For how many seconds to wait until another process has closed it.
 
     Raises
     ------
@@ -71,11 +74,13 @@ class Spool:
     >>> spool.close()
     """
 
-    def __init__(self, folder: str | Path, part_bytes: int = PART_BYTES) -> None:
+    def __init__(
+        self, folder: str | Path, part_bytes: int = PART_BYTES, patience: float = 5.0
+    ) -> None:
         self.folder = Path(folder)
         self._part_bytes = part_bytes
         self._lock = threading.RLock()
-        self._owner = _owned(self.folder)
+        self._owner = _owned(self.folder, patience)
         self._about = _about(self.folder)
         self._file: IO[bytes] | None = None
         self.first = int(self._about["removed"])
@@ -206,7 +211,7 @@ def _whole(part: bytes) -> int:
     return at
 
 
-def _owned(folder: Path) -> IO[bytes]:
+def _owned(folder: Path, patience: float) -> IO[bytes]:
     """A lock that ends with this process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -215,9 +220,14 @@ def _owned(folder: Path) -> IO[bytes]:
         raise QueryError(
             f"{folder} can't be written: {error.strerror}", field="spool", fix="name another folder"
         ) from None
-    with contextlib.suppress(BlockingIOError):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return file
+    end = time.monotonic() + patience
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        if time.monotonic() >= end:
+            break
+        time.sleep(0.05)
     file.close()
     raise QueryError(
         f"{folder} is in use by another query",
