@@ -193,6 +193,13 @@ def count_answer(number: int) -> Answer:
         (lambda each: answer(each, "ann", "ann", "ann"), "33.33"),
         (count_answer, "ann"),
         (
+            lambda each: {
+                "window": {"opens": 0, "closes": 9 * 10**15 + each},
+                "rows": [{"rank": 1, "label": "no time"}],
+            },
+            "no time",
+        ),
+        (
             lambda each: Answer(
                 Window(each, 0, each + 1), (Row(1, "a", float("nan"), 0), Row(2, "", -2.5, 0))
             ),
@@ -206,7 +213,7 @@ def count_answer(number: int) -> Answer:
             "<http://ex/a> <http://ex/b> 1 .",
         ),
     ],
-    ids=["empty", "rspql", "one key often", "by count", "no scores", "triples"],
+    ids=["empty", "rspql", "one key often", "by count", "no time", "no scores", "triples"],
 )
 def test_answers_of_every_kind(
     make: Callable[[int], Any], shown: str, page: Page, seen: Tab

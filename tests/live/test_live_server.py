@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import Any
 
 import httpx
@@ -59,6 +60,7 @@ def first_labels(found: list[dict[str, Any]]) -> list[str]:
         ("", "text/html"),
         ("app.css", "text/css"),
         ("app.js", "text/javascript"),
+        ("ranking.js", "text/javascript"),
         ("icon.svg", "image/svg+xml"),
         ("state.json", "application/json"),
     ],
@@ -67,6 +69,12 @@ def test_what_is_served(quiet_page: Page, path: str, kind: str) -> None:
     answered = get(quiet_page, path)
     assert answered.status_code == 200
     assert answered.headers["content-type"].startswith(kind)
+
+
+def test_every_file_of_the_page_is_served(quiet_page: Page) -> None:
+    for path in (files("topwater.live") / "static").iterdir():
+        wanted = "" if path.name == "index.html" else path.name
+        assert get(quiet_page, wanted).content == path.read_bytes()
 
 
 @pytest.mark.parametrize("path", ["", "events", "state.json"])

@@ -34,11 +34,12 @@ EVERY = frozenset({"0.0.0.0", "::"})  # noqa: S104
 BEAT = 10.0
 """Seconds between signs of life, by which a browser sees that the connection is still there."""
 
+_SCRIPTS = ("app", "accuracy", "connection", "costs", "elements", "known", "ranking", "words")
 _FILES = {
     "/": ("index.html", "text/html"),
     "/app.css": ("app.css", "text/css"),
-    "/app.js": ("app.js", "text/javascript"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{f"/{name}.js": (f"{name}.js", "text/javascript") for name in _SCRIPTS},
 }
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
