@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topwater.errors import StateError
 from topwater.streams.spool import Message, Spool, messages
 
 MESSAGES = st.lists(
@@ -104,3 +105,16 @@ def test_things_to_remember(tmp_path: Path) -> None:
         spool.keep(client="me")
     with Spool(tmp_path) as spool:
         assert spool.recall("client") == "me"
+
+
+def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    spool = Spool(tmp_path)
+    spool.add(Message("a", b"x", 1))
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(StateError, match=r"can't be written: No space left"):
+            spool.sync()
+    spool.close()

@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 
-from topwater.errors import TopwaterError
+from topwater.errors import SourceError
 from topwater.streams.spool import Message, Spool
 
 _SHORTEST, _LONGEST = 0.1, 30.0
@@ -76,9 +76,7 @@ class Feed(ABC):
                 self._wait_for_room()
                 self.serve()
                 continue
-            except TopwaterError as error:
-                self._told(error)
-            except OSError as error:
+            except (OSError, SourceError) as error:
                 self._told(error)
             except Exception as error:
                 self.problem = error  # the query is told, and stops

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from topwater.errors import QueryError
+from topwater.errors import QueryError, StateError
 
 PART_BYTES = 1 << 20
 _HEADER = struct.Struct(">IIqHHB")
@@ -59,7 +59,9 @@ class Spool:
     Raises
     ------
     QueryError
-        If another process has it open, or it can't be written.
+        If another process has it open, or it can't be made.
+    StateError
+        If it can't be written later on.
 
     Examples
     --------
@@ -103,7 +105,8 @@ class Spool:
     @property
     def size(self) -> int:
         """How many bytes wait."""
-        return sum(self._sizes.values())
+        with self._lock:
+            return sum(self._sizes.values())
 
     @property
     def sealed(self) -> int:
@@ -126,7 +129,7 @@ class Spool:
         payload = message.payload or b""
         flags = _TOO_LONG if message.payload is None else 0
         rest = _HEADER.pack(0, len(payload), message.arrived, message.mid, len(topic), flags)[4:]
-        with self._lock:
+        with self._writing():
             if self._file is None:
                 self._file = self._path(self._open).open("wb")
                 self._sizes[self._open] = 0
@@ -137,7 +140,7 @@ class Spool:
 
     def sync(self) -> None:
         """Make all that was added safe."""
-        with self._lock:
+        with self._writing():
             if self._file is None:
                 return
             self._file.flush()
@@ -147,7 +150,7 @@ class Spool:
 
     def seal(self) -> int:
         """Seal the open part, if it has messages; the number after it."""
-        with self._lock:
+        with self._writing():
             if self._file is not None:
                 self._file.flush()
                 os.fsync(self._file.fileno())
@@ -175,6 +178,18 @@ class Spool:
         with self._lock:
             self.seal()
             self._owner.close()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Alone. After a failure, only a new start knows what is on the disk."""
+        with self._lock:
+            try:
+                yield
+            except OSError as error:
+                raise StateError(
+                    f"the spool {self.folder} can't be written: {error.strerror}",
+                    fix="make room for it, and start again: nothing is lost",
+                ) from error
 
     def _path(self, number: int) -> Path:
         return self.folder / f"{number:08d}{_SUFFIX}"
