@@ -88,9 +88,22 @@ class Server:
             client.close()
 
 
-def started(rows: DataFrame, checkpoint: str, found: list[Any]) -> StreamingQuery:
-    writer = rows.writeStream.option("checkpointLocation", checkpoint)
-    return writer.foreachBatch(lambda batch, _: found.extend(map(tuple, batch.collect()))).start()
+class Found:
+    """The rows of each micro-batch. One that runs again takes the place of itself."""
+
+    def __init__(self) -> None:
+        self.batches: dict[int, list[Any]] = {}
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        self.batches[number] = [value for (value,) in batch.collect()]
+
+    @property
+    def values(self) -> list[Any]:
+        return [value for number in sorted(self.batches) for value in self.batches[number]]
+
+
+def started(rows: DataFrame, checkpoint: str, found: Found) -> StreamingQuery:
+    return rows.writeStream.option("checkpointLocation", checkpoint).foreachBatch(found).start()
 
 
 def until(holds: Callable[[], bool], running: StreamingQuery) -> None:
@@ -104,7 +117,7 @@ def test_lines_of_a_server(spark: SparkSession, tmp_path: Path, checkpoint: str)
     server = Server()
     told = {"kind": "socket", "url": f"tcp://127.0.0.1:{server.port}", "schema": "n bigint"}
     told |= {"spool": str(tmp_path / "spool"), "max_bytes": 1_000}  # type: ignore[dict-item]
-    found: list[Any] = []
+    found = Found()
     running = started(stream(spark, told), checkpoint, found)
     try:
         until(lambda: len(server.clients) == 2, running)  # one that checks, and one that stays
@@ -113,16 +126,16 @@ def test_lines_of_a_server(spark: SparkSession, tmp_path: Path, checkpoint: str)
         server.cut_off()  # the last line has no end, and is one all the same
         until(lambda: len(server.clients) == 3, running)
         server.send(b'{"n": 5}\n')
-        until(lambda: len(found) == 8, running)
+        until(lambda: len(found.values) == 8, running)
         running.stop()
         running = started(stream(spark, told), checkpoint, found)
         until(lambda: len(server.clients) == 5, running)
         server.send(b'{"n": 6}\n')
-        until(lambda: len(found) == 9, running)
+        until(lambda: len(found.values) == 9, running)
     finally:
         running.stop()
         server.close()
-    assert [n for (n,) in found] == [1, 2, None, None, 3, None, 4, 5, 6]
+    assert found.values == [1, 2, None, None, 3, None, 4, 5, 6]
 
 
 def test_a_server_that_is_not_there(spark: SparkSession, tmp_path: Path) -> None:
@@ -137,11 +150,11 @@ def test_a_data_source_in_a_file(
 ) -> None:
     (tmp_path / "numbers.py").write_text(SOURCE)
     told = {"kind": "python", "source": "numbers.py:Numbers", "options": {"upto": "8"}, **more}
-    found: list[Any] = []
+    found = Found()
     running = started(stream(spark, stream_settings(told, tmp_path)), checkpoint, found)
-    until(lambda: len(found) == 8, running)
+    until(lambda: len(found.values) == 8, running)
     running.stop()
-    assert [value for (value,) in found] == [n if more else json.dumps({"n": n}) for n in range(8)]
+    assert found.values == [n if more else json.dumps({"n": n}) for n in range(8)]
 
 
 @pytest.mark.parametrize(
