@@ -136,9 +136,10 @@ def test_the_pass_of_scores_computes_all_of_them() -> None:
     apart = stream.objects[:, None, ends] - stream.points.T[:, :, None]
     assert total == pytest.approx((apart**2).sum())
     assert score_pass(stream, 10, 1_800, 2) > 0
-    ends = [201, 393, 585, 599]  # of pieces of 192
-    squares = ((stream.objects[:, ends] - stream.points[1][:, None]) ** 2).sum()
-    assert numpy_pass(stream, 10, 600, 2) == pytest.approx(squares)
+    many = sample("uniform", 3, 500, 450, 100, 1)
+    ends = [201, 393, 459]  # of pieces of 192, for 400 queries at a time
+    squares = ((many.objects[:, ends] - many.points[-1][:, None]) ** 2).sum()
+    assert numpy_pass(many, 10, 460, 450) == pytest.approx(squares)
 
 
 @pytest.mark.parametrize("data", ["uniform", "clustered", "tight", "correlated"])

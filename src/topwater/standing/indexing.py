@@ -10,13 +10,17 @@ from topwater.model import FloatArray, IntArray
 from topwater.standing.cells import ALWAYS, NO_INDEX, WHERE_IT_PAYS, sort_into_cells
 from topwater.standing.glancing import Narrow, narrow_block, narrow_columns, room_for_marks
 
-BLOCK = 4096
-"""Rows that are fed to one query before the next one has its turn; they stay in the cache."""
+BLOCK = 1 << 14
+"""Rows that are fed to one query before the next one has its turn.
+
+Small enough to stay in the cache, and large enough that thousands of queries, which do not, need
+not be fetched for a few objects each.
+"""
 
 Indexed = bool | Literal["auto"]
 _MODES: dict[Indexed, int] = {False: NO_INDEX, True: ALWAYS, "auto": WHERE_IT_PAYS}
 _MOST_CELLS = 20_000
-_FRESH = 64
+_FRESH = 16
 _MANY = 1_000
 """With fewer queries it takes longer to sort a block than to look through all of it."""
 
