@@ -23,7 +23,7 @@ ARGUMENTS = (
     "--no-first-run",
     "--disable-quic",
 )
-PATIENCE = 10_000
+PATIENCE = 20_000
 
 
 def executable() -> str:

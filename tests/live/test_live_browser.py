@@ -181,6 +181,14 @@ def rspql_rows(number: int) -> dict[str, Any]:
     return records_of_rows(rows, score="growth")[0]
 
 
+def test_iris_are_shown_by_what_tells_them_apart(page: Page, seen: Tab) -> None:
+    page.put(rspql_rows(0))
+    seen.until_first("http://ex/ann")  # the whole text is there, to copy and to be read out
+    assert seen.texts("#rows .prefix") == ["http://ex/", "http://ex/"]
+    assert seen.texts("#heads th") == ["Rank", "Change", "user", "growth"]
+    assert seen.texts("#rows .cell") == ["7.5", "–"]
+
+
 def count_answer(number: int) -> Answer:
     return Answer(Window(number, number * 5, number * 5 + 5), (Row(1, "ann", 1.0, 3),))
 

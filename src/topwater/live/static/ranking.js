@@ -143,10 +143,12 @@ function columnsOf(record, rows, before) {
 
 /** Columns of the query's own: the one with the labels first, as RSP-QL names them. */
 function cellColumns({ columns }, rows, bar) {
-  const labels = columns.findIndex((_, place) => rows.some((row) => row.cells?.[place] === row.label));
-  const label = Math.max(0, labels);
-  const others = columns.map((head, place) => numberColumn("cell", head, rows, (row) => row.cells?.[place]));
-  return [keyColumn(columns[label], bar), ...others.filter((_, place) => place !== label)];
+  const holds = (place) => rows.some((row) => row.cells?.[place] === row.label);
+  const label = Math.max(0, columns.findIndex((_, place) => holds(place)));
+  const others = columns.map((head, place) =>
+    numberColumn("cell", head, rows, (row) => row.cells?.[place]),
+  );
+  return [keyColumn(columns[label], bar, rows), ...others.filter((_, place) => place !== label)];
 }
 
 function scoreColumns(rows, bar) {
@@ -156,26 +158,42 @@ function scoreColumns(rows, bar) {
     return numberColumn("value", head, rows, (row) => row.values?.[place]);
   });
   const score = numberColumn("score", "Score", rows, (row) => row.score);
-  return [keyColumn("Key", bar), score, ...values];
+  return [keyColumn("Key", bar, rows), score, ...values];
 }
 
-const keyColumn = (head, bar) => ({
-  kind: "key",
-  head,
-  fill: (cell, row) => {
+function keyColumn(head, bar, rows) {
+  const prefix = commonPrefix(rows.map((row) => row.label));
+  const fill = (cell, row) => {
     if (!cell.firstChild) {
       const line = make("span", { class: "bar", "aria-hidden": "true" }, [make("span")]);
       cell.append(make("span", { class: "label" }), line);
     }
     const [label, line] = cell.children;
-    const text = row.label === "" ? "(no name)" : row.label;
-    setText(label, text);
-    label.title = text;
+    fillLabel(label, row.label, prefix);
     const share = bar(row.score);
     line.hidden = share === null;
     line.firstChild.style.setProperty("--share", share ?? 0);
-  },
-});
+  };
+  return { kind: "key", head, fill };
+}
+
+/** What all labels begin with, if they are IRIs: it is shown small, as what differs comes after. */
+function commonPrefix(labels) {
+  const [first = "", ...others] = labels;
+  if (!others.length || !/^[a-z][a-z0-9+.-]*:/i.test(first)) return "";
+  let length = 0;
+  while (length < first.length && others.every((each) => each[length] === first[length])) length += 1;
+  return first.slice(0, length).replace(/[^/#:]*$/, "");
+}
+
+function fillLabel(node, label, prefix) {
+  const drawn = `${prefix.length} ${label}`;
+  if (node.dataset.drawn === drawn) return;
+  node.dataset.drawn = drawn;
+  node.title = label || "(no name)";
+  const start = make("span", { class: "prefix", text: prefix });
+  node.replaceChildren(...(prefix ? [start, label.slice(prefix.length)] : [node.title]));
+}
 
 function numberColumn(kind, head, rows, read) {
   const values = rows.map(read);
@@ -186,7 +204,10 @@ function numberColumn(kind, head, rows, read) {
   return {
     kind: words ? `${kind} words` : kind,
     head,
-    fill: (cell, row) => setText(cell, text(read(row))),
+    fill: (cell, row) => {
+      setText(cell, text(read(row)));
+      if (words) cell.title = cell.textContent;
+    },
   };
 }
 
@@ -234,7 +255,7 @@ function fillFresh(cell, row, now) {
 
 function ageText(row, now) {
   if (now) return "looked up now";
-  if (!known(row.age)) return known(row.remote) ? "never looked up" : "no value";
+  if (!known(row.age)) return row.remote === null ? "no value" : "never looked up";
   if (counts()) return `${whole(row.age)} events old`;
   return row.age <= 0 ? "looked up now" : `${duration(row.age)} old`;
 }
