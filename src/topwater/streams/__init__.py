@@ -9,15 +9,9 @@ topwater.errors.QueryError: stream.url: 'tcp://localhost' names no port
 :func:`topwater.spark.stream` makes a streaming DataFrame of them.
 """
 
-from topwater.streams.kinds import (
-    FilesStream,
-    KafkaStream,
-    MqttStream,
-    PythonStream,
-    ReplayStream,
-    SocketStream,
-    StreamSettings,
-)
+from topwater.streams.base import StreamSettings
+from topwater.streams.kinds import FilesStream, PythonStream, ReplayStream
+from topwater.streams.received import KafkaStream, MqttStream, SocketStream
 from topwater.streams.settings import stream_settings
 
 __all__ = [

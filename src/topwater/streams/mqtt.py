@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from topwater.errors import EnvironmentProblem, SourceError
 from topwater.remote.services import filled
 from topwater.streams.feeds import Feed
-from topwater.streams.kinds import MqttStream
+from topwater.streams.received import MqttStream
 from topwater.streams.spool import Message, Spool, messages
 
 try:

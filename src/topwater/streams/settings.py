@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from topwater.errors import QueryError
+from topwater.streams.base import StreamSettings
 from topwater.streams.checks import REMOTE
-from topwater.streams.kinds import KINDS, StreamSettings
+from topwater.streams.kinds import KINDS
 
 
 def stream_settings(

@@ -12,7 +12,7 @@ import time
 
 from topwater.errors import SourceError
 from topwater.streams.feeds import Feed
-from topwater.streams.kinds import SocketStream
+from topwater.streams.received import SocketStream
 from topwater.streams.spool import Message, Spool
 
 _PATIENCE = 10.0
