@@ -132,6 +132,11 @@ class Field:
         chosen += [best(self.caches), best(self.caches, "precision"), self.table]
         return tuple({each.name: each for each in chosen}.values())
 
+    def merits(self, contender: Contender) -> list[Metric]:
+        """By which metrics it is the best of its kind."""
+        kinds = [kind for kind in (self.published, self.caches) if contender in kind]
+        return [metric for kind in kinds for metric in METRICS if best(kind, metric) is contender]
+
 
 def best(contenders: Sequence[Contender], metric: Metric = "ndcg") -> Contender:
     """The best in hindsight; of equals, the first."""

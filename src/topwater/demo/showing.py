@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from topwater.demo.rivals import PUBLISHED, TABLE, Contender, Verdict, truth
+from topwater.demo.rivals import METRICS, PUBLISHED, TABLE, Contender, Field, Verdict, truth
 from topwater.demo.scene import Scene
 from topwater.errors import EnvironmentProblem
 from topwater.explaining import promise, steps
@@ -27,13 +27,15 @@ def label(contender: Contender) -> str:
     return contender.name
 
 
-def described(contender: Contender) -> str:
+def described(contender: Contender, others: Field) -> str:
     """What it is, and how it was chosen."""
     kind, _, life = contender.name.partition(":")
+    merits = " and ".join(METRICS[metric] for metric in others.merits(contender))
+    chosen = f"in hindsight the best by {merits}" if merits else "as you asked"
     if kind == "ttl" and life:
-        return f"a cache whose entries live {life}, the best time in hindsight"
+        return f"a cache whose entries live {life}, {chosen}"
     if contender.name in PUBLISHED:
-        return "a published policy, the best in hindsight"
+        return f"a published policy, {chosen}"
     if contender.name == TABLE:
         return "a table loaded at the start and joined, never refreshed"
     return "what is worth most to this answer and the next" if kind == "worth" else "as you asked"

@@ -67,7 +67,7 @@ class Lines:
             remote.told,
             "",
             f"  {self.scene.policy:{width}}  on Spark: what Topwater looks up",
-            *(f"  {label(each):{width}}  {described(each)}" for each in others.shown),
+            *(f"  {label(each):{width}}  {described(each, others)}" for each in others.shown),
         ]
         said = f"{_HIT} has one of the {K} users who are truly best (best first), {_MISS} misses it"
         self._print("\n".join([*lines, "", f"{said}\n"]))

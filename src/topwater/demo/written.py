@@ -10,7 +10,7 @@ import numpy as np
 
 from topwater.charts import Series, line_chart
 from topwater.demo.report import Report, versions
-from topwater.demo.rivals import EVERYTHING, METRICS, TABLE, Contender, Metric, mean
+from topwater.demo.rivals import METRICS, TABLE, Contender, Metric, mean
 from topwater.demo.scene import K
 from topwater.demo.showing import described, label
 from topwater.demo.words import needs, paid, traffic
@@ -91,8 +91,7 @@ def _standings(report: Report) -> str:
         "All have the same stream, and all but the table begin with nothing. The cache fetches "
         "what has expired, in the order of the stream, as far as the budget goes. Won: over the "
         "table that is loaded once, which got all values for nothing. Published policies and "
-        "times to live were chosen knowing how it ends: the best by nDCG, and the best by "
-        f"precision if that is another one. {EVERYTHING} looks up all candidates, at any price."
+        "times to live were chosen knowing how it ends."
     )
     return f"{table(head, rows)}<p class=note>{escape(note)}</p>"
 
@@ -105,8 +104,14 @@ def _standing(each: Contender, report: Report) -> list[object]:
         f"{each.precision:.3f}",
         "all, once" if each.name == TABLE else f"{each.fetches:.1f}",
         *("" if gain is None else f"{gain:+.4f}" for gain in gains),
-        Marked.of("all candidates" if each.name == EVERYTHING else described(each)),
+        Marked.of(_what(each, report)),
     ]
+
+
+def _what(each: Contender, report: Report) -> str:
+    if each is report.others.everything:
+        return "all candidates are looked up, whatever it costs"
+    return described(each, report.others)
 
 
 def _by_window(report: Report) -> str:
