@@ -323,14 +323,22 @@ def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
     """
     if isinstance(spec, str):
         return Formula(spec)
-    if isinstance(spec, Score) and not isinstance(spec, type):
+    # First what is quick to tell: a protocol is compared name by name.
+    if isinstance(spec, Formula | WeightedSum | Euclidean | WeightedDistance):
         return spec
-    if not isinstance(spec, Mapping):
-        raise QueryError(
-            f"{type(spec).__name__} is not a score",
-            field="score",
-            fix="give a formula, a Formula, WeightedSum, Euclidean or WeightedDistance",
-        )
+    if isinstance(spec, Mapping):
+        return _score_from_dict(spec)
+    given: object = spec
+    if isinstance(given, Score) and not isinstance(given, type):
+        return given
+    raise QueryError(
+        f"{type(spec).__name__} is not a score",
+        field="score",
+        fix="give a formula, a Formula, WeightedSum, Euclidean or WeightedDistance",
+    )
+
+
+def _score_from_dict(spec: Mapping[str, Any]) -> Score:
     kind = spec.get("kind")
     check_choice(kind, _KINDS, "score.kind")
     score = _KINDS[str(kind)]
