@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from topwater.explaining import promise, steps
 from topwater.jobs.files import ENDINGS, text_of
 from topwater.jobs.job import ONE, Job, read_job
 from topwater.jobs.sources import EXAMPLE, is_example
-from topwater.query import TopKQuery
-from topwater.replica import Budget
-from topwater.topk.changing import changing
-from topwater.windows import span
 
 
 def explained(job: Job) -> str:
@@ -30,7 +28,7 @@ def explained(job: Job) -> str:
     lines = [f"the {job.query.k} best of each window"]
     for number, (title, text) in enumerate(boxes):
         lines += ["" if number == 0 else "     │", f"  {title:<8} {text}"]
-    return "\n".join([*lines, "", *_promises(job.query)])
+    return "\n".join([*lines, "", textwrap.fill(promise(job.query), 98)])
 
 
 def explained_file(place: str, settings: Sequence[str], *, as_json: bool = False) -> str:
@@ -90,55 +88,14 @@ def _bare(url: str) -> str:
 
 
 def _boxes(job: Job) -> Iterator[tuple[str, str]]:
-    query = job.query
     yield "stream", streamed(job.streams[ONE].settings)
-    yield "window", f"the last {span(query.window.width)}, every {span(query.window.step)}"
-    if not isinstance(query.take, str):
-        taken = ", ".join(f"{name} = {text}" for name, text in query.take.items())
-        yield "take", f"{taken}  for each {query.key} of a window"
-    if query.group_by is not None:
-        yield "groups", f"one ranking for each {query.group_by}"
-    if query.refresh is not None:
-        told = f"{query.refresh.remote} for each {query.key}, from {asked(job.services[ONE])}"
-        yield "remote", told
-        yield "policy", f"{query.refresh.policy}: {_spent(query.refresh.budget)}"
-    yield "score", f"{_score(query)}  the {query.score.order} first"
-    yield "list", _kept(query)
+    for title, text in steps(job.query):
+        yield title, text
+        if title == "remote":
+            yield "source", asked(job.services[ONE])
     yield "answers", _out(job)
-
-
-def _score(query: TopKQuery) -> str:
-    told = query.score.to_dict()
-    return str(told.get("text", told["kind"]))
-
-
-def _spent(budget: Budget) -> str:
-    if budget.deadline is not None:
-        return f"as many look-ups as end {span(budget.deadline)} after a window's close"
-    return "no limit on look-ups" if budget.unlimited else f"{budget.fetches} look-ups a window"
-
-
-def _kept(query: TopKQuery) -> str:
-    panes = query.window.panes_per_window
-    if query.take == "each":
-        most = query.k * panes
-        return f"{query.list}, at most k of each pane: {query.k} × {panes} = {most:,} items"
-    if query.list in changing and query.refresh is not None:
-        most = (query.k + query.refresh.spare) * query.window.overlap
-        return f"{query.list}, at most {most:,} keys"
-    return f"one row for each {query.key} in each of {panes} panes: it grows with the keys"
 
 
 def _out(job: Job) -> str:
     kept = f"; how far it came: {job.sink.checkpoint}" if job.sink.checkpoint else ""
     return f"{'the terminal' if job.sink.kind == 'console' else job.sink}{kept}"
-
-
-def _promises(query: TopKQuery) -> Iterator[str]:
-    if query.refresh is None:
-        yield "exact: every answer"
-    elif query.refresh.budget.unlimited:
-        yield "exact: every answer, as of the moment when its values were looked up"
-    else:
-        yield "approximate: values that were not looked up for a window may have changed since;"
-        yield "every answer tells how right it probably is, and each row how old its value is"

@@ -64,9 +64,9 @@ class Job:
 
     @property
     def packages(self) -> tuple[str, ...]:
-        """The Maven coordinates that streams and the sink need."""
+        """The Maven coordinates that the session needs, each once."""
         streams = [name for each in self.streams.values() for name in each.settings.packages]
-        return (*streams, *self.sink.packages)
+        return tuple(dict.fromkeys([*self.spark.packages, *streams, *self.sink.packages]))
 
     @property
     def needs_example(self) -> bool:

@@ -102,7 +102,8 @@ def _session(job: Job, log_file: str | None) -> SparkSession:
         master=job.spark.master or None,
         shuffle_partitions=job.spark.shards,
         log_file=log_file,
-        conf=job.spark.conf(job.packages),
+        packages=job.packages,
+        conf=job.spark.conf,
     )
 
 

@@ -62,13 +62,10 @@ class SparkSettings:
                 "must be a table", field="settings", fix='write {"spark.executor.memory" = "2g"}'
             )
 
-    def conf(self, packages: tuple[str, ...]) -> dict[str, str]:
-        """Spark's own settings, with the packages that streams and sinks need."""
-        found = {name: str(value) for name, value in self.settings.items()}
-        wanted = [*self.packages, *packages]
-        if wanted:
-            found["spark.jars.packages"] = ",".join(dict.fromkeys(wanted))
-        return found
+    @property
+    def conf(self) -> dict[str, str]:
+        """Spark's own settings, as text."""
+        return {name: str(value) for name, value in self.settings.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
