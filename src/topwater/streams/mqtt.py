@@ -37,6 +37,8 @@ _PATIENCE = 5.0
 """Seconds in which a broker must answer."""
 _AT_ONCE = 1_000
 """How many messages a broker may send ahead of their acknowledgements."""
+_TOGETHER = 500
+"""How many messages are made safe together at most."""
 
 
 class MqttFeed(Feed):
@@ -54,6 +56,7 @@ class MqttFeed(Feed):
         super().__init__(spool, settings.spool_limit, settings.max_bytes)
         self._settings = settings
         self._unacknowledged: list[int] = []
+        self.unsafe = 0
         self._seen = {
             message.mid: _digest(message)
             for number in range(spool.first, spool.sealed)
@@ -65,8 +68,10 @@ class MqttFeed(Feed):
         broker = self._settings.broker
         try:
             connection = _Connection(self)
-            while not self.full and connection.step(0.2):
-                pass  # what waits for us is taken in: not all brokers send it a second time
+            # What waits for us is taken in: not all brokers send it a second time.
+            end = time.monotonic() + _PATIENCE
+            while not self.full and connection.step(0.2) and time.monotonic() < end:
+                pass
             connection.close()
         except _Silent as error:
             other = "3.1.1" if self._settings.protocol == "5" else "5"
@@ -104,6 +109,7 @@ class MqttFeed(Feed):
 
     def took(self, given: MQTTMessage) -> None:
         """A message came."""
+        self.unsafe += 1
         now = time.time_ns() // 1_000_000
         message = Message(_topic(given), bytes(given.payload), now, given.mid)
         if given.qos:
@@ -122,6 +128,7 @@ class MqttFeed(Feed):
     def acknowledge(self, client: Client) -> None:
         """Make all messages safe, and tell the broker that they are."""
         self.spool.sync()
+        self.unsafe = 0
         for mid in self._unacknowledged:
             client.ack(mid, 1)
         self._unacknowledged.clear()
@@ -159,14 +166,14 @@ class _Connection:
     def step(self, patience: float) -> bool:
         """Take in what has come, or wait for it a while; whether something was."""
         self._received = False
-        waiting = bool(self._feed._unacknowledged)
+        waiting = self._feed.unsafe
         result = self._client.loop(0.0 if waiting else patience)
-        if not self._received:
+        if not self._received or waiting >= _TOGETHER:
             # All that came in one go is made safe by one write to the disk.
             self._feed.acknowledge(self._client)
         if result != paho.MQTT_ERR_SUCCESS:
             raise ConnectionError(paho.error_string(result))
-        return waiting or self._received
+        return waiting > 0 or self._received
 
     def close(self) -> None:
         """Go, without ending the session."""
