@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 FILES = ("parquet", "json", "csv", "orc")
 KINDS = ("console", *FILES, "kafka", "spark", "python")
+BATCH = "batch"
+"""By this the folders of micro-batches are told apart; the live page knows it, too."""
+
 _NEEDED = {
     **dict.fromkeys(FILES, ("path",)),
     "kafka": ("servers", "topic"),
@@ -135,7 +138,7 @@ class Sink:
             rows = _flat(batch) if self.kind == "csv" else batch
             options = {"header": "true"} if self.kind == "csv" else {}
             writer = rows.write.mode("overwrite").options(**{**options, **self.options})
-            writer.format(self.kind).save(f"{self.path}/batch={number}")
+            writer.format(self.kind).save(f"{self.path}/{BATCH}={number}")
         elif self.kind == "kafka":
             rows = batch.selectExpr("to_json(struct(*)) AS value")
             writer = rows.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
@@ -147,7 +150,7 @@ class Sink:
             loaded(self.object, self.base)(batch, number)
 
     def _filled(self) -> bool:
-        return any(Path(self.path).glob("batch=*"))
+        return any(Path(self.path).glob(f"{BATCH}=*"))
 
 
 def _is_text(name: str, given: Mapping[str, Any]) -> bool:

@@ -20,10 +20,14 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from topwater.errors import EnvironmentProblem
 from topwater.live.feed import MOST_WINDOWS, now
 from topwater.live.records import Record, records_of_rows
 
 LOG = "_spark_metadata"
+JOB_BATCH = "batch"
+"""By this ``topwater run`` tells the folders of micro-batches apart: it is no part of an answer."""
+
 PATIENCE = 10_000
 """For so many milliseconds after it was changed, a file that can't be read is tried again."""
 
@@ -97,6 +101,8 @@ class Folder:
         ------
         QueryError
             If the files hold something else than answers.
+        EnvironmentProblem
+            If the folder can't be read.
         """
         batches = self._batches()
         looked = map(self._look, batches) if self._begun else self._newest(batches)
@@ -153,8 +159,13 @@ class Folder:
             if log.is_dir():
                 return self._logged(log)
             return self._listed() if self.path.is_dir() else []
-        except FileNotFoundError:  # a log that is compacted in this moment
+        except (FileNotFoundError, ValueError):  # a log that is written or removed right now
             return []
+        except OSError as error:
+            raise EnvironmentProblem(
+                f"{self.path} can't be read: {error.strerror}",
+                fix="let the user of this process read the folder, and start again",
+            ) from None
 
     def _logged(self, log: Path) -> list[Batch]:
         found = sorted(
@@ -241,6 +252,7 @@ def _changed(path: Path) -> int:
 def _read(path: Path, folder: Path) -> list[dict[str, Any]]:
     rows = _parquet(path) if path.name.endswith(".parquet") else _json(path)
     columns = _columns_of_path(path.relative_to(folder))
+    columns.pop(JOB_BATCH, None)
     return [{**columns, **row} for row in rows] if columns else rows
 
 
