@@ -11,7 +11,7 @@ from live_browser import Tab, browser, tab
 from live_made import MINUTE, START, answer, remote_record
 from playwright.sync_api import Browser
 
-from topwater.live import Page, Truth, records_of_rows
+from topwater.live import Page, Truth, record_of, records_of_rows
 from topwater.model import Answer, Row, Window
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a\u2028b\ud800"]
@@ -281,12 +281,17 @@ def test_ten_thousand_windows_do_not_fill_the_browser(page: Page, seen: Tab) -> 
     session = seen.page.context.new_cdp_session(seen.page)
     session.send("Performance.enable")
 
+    keys = [[f"k{(each * 7 + other) % 50}" for other in range(10)] for each in range(50)]
+    made = [record_of(remote_record(0, *each)) for each in keys]
+
     def put(start: int, end: int) -> dict[str, float]:
         """Windows, a few hundred at once, so that the browser gets all; then what it holds."""
         for each in range(start, end):
-            page.put(remote_record(each, *(f"k{(each * 7 + other) % 50}" for other in range(10))))
+            closes_at = START + (each + 1) * MINUTE
+            window = {"opens": closes_at - MINUTE, "closes": closes_at}
+            page.feed.put({**made[each % len(made)], "window": window})
             if each % 500 == 499:
-                closes = datetime.fromtimestamp((START + (each + 1) * MINUTE) / 1_000, UTC)
+                closes = datetime.fromtimestamp(closes_at / 1_000, UTC)
                 seen.until(
                     "text => document.getElementById('span').title.endsWith(text)",
                     closes.isoformat(timespec="milliseconds").replace("+00:00", "Z"),

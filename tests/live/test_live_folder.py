@@ -11,7 +11,7 @@ from typing import Literal
 import pytest
 from live_sink import Sink, rows_of
 
-from topwater.errors import QueryError
+from topwater.errors import EnvironmentProblem, QueryError
 from topwater.live.folder import PATIENCE, Folder
 
 
@@ -208,6 +208,27 @@ def test_compressed_lines(tmp_path: Path) -> None:
     plain.with_suffix(".json.gz").write_bytes(packed)
     plain.unlink()
     assert firsts(Folder(sink.folder)) == ["ann"]
+
+
+def test_a_log_that_is_only_half_there(sink: Sink) -> None:
+    sink.commit(0, "ann")
+    log = sink.folder / "_spark_metadata" / "0"
+    whole = log.read_bytes()
+    log.write_bytes(whole[:-9])
+    folder = Folder(sink.folder)
+    assert firsts(folder) == []
+    log.write_bytes(whole)
+    assert firsts(folder) == ["ann"]
+
+
+def test_a_folder_that_may_not_be_read(sink: Sink, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    sink.commit(0, "ann")
+    monkeypatch.setattr(Path, "iterdir", refused)  # root may read all
+    with pytest.raises(EnvironmentProblem, match="can't be read: Permission denied"):
+        list(Folder(sink.folder).news())
 
 
 def test_files_that_are_no_answers(sink: Sink) -> None:

@@ -31,6 +31,11 @@ def test_its_dictionary_gives_the_same() -> None:
     assert record_of(made) == record_of(made.to_dict())
 
 
+def test_a_record_stays_as_it_is() -> None:
+    record = record_of(remote_record(0, "ann", "bob", failed=1), truth=Truth(0.8, 0.9))
+    assert record_of(record) == record
+
+
 def test_truth_and_rivals() -> None:
     rivals = {"TTL cache": Truth(0.4, 0.7)}
     record = record_of(remote_record(0, "ann"), truth=Truth(0.8, 0.9), rivals=rivals)

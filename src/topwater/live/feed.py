@@ -147,7 +147,11 @@ class Feed:
         """Call ``waker`` whenever something happens, until what is returned is called."""
         with self._lock:
             self._wakers.add(waker)
-        return lambda: self._wakers.discard(waker)
+        return lambda: self._leave(waker)
+
+    def _leave(self, waker: Callable[[], None]) -> None:
+        with self._lock:
+            self._wakers.discard(waker)
 
     @property
     def watchers(self) -> int:
