@@ -48,7 +48,7 @@ def expected(
 @given(
     seed=st.integers(0, 10_000),
     d=st.integers(1, 10),
-    scale=st.sampled_from([1e-200, 1e-30, 1e-3, 1.0, 1e9, 1e16, 1e40, 1e134]),
+    scale=st.sampled_from([1e-200, 1e-30, 1e-22, 3e-22, 1e-3, 1.0, 1e9, 1e16, 1e40, 1e134]),
     offset=st.sampled_from([0.0, 1.0, -1e3, 1e7, 1e15]),
     share=st.sampled_from([0.0, 0.003, 0.05, 0.5, 1.0]),
     outlier=st.sampled_from([0.0, 1e3, 1e12]),
@@ -86,7 +86,9 @@ def test_the_bound_is_hardly_widened_where_there_is_room(d: int) -> None:
     assert here.tolist() == [-0.25] * d
 
 
-@pytest.mark.parametrize(("bound", "most"), [(1e-16, 1.0), (1.0, 1e20), (1e300, 1.0), (0.0, 1.0)])
+@pytest.mark.parametrize(
+    ("bound", "most"), [(1e-16, 1.0), (1.0, 1e20), (1e300, 1.0), (0.0, 1.0), (1e-32, 1e-12)]
+)
 def test_no_first_look_where_single_precision_is_not_enough(bound: float, most: float) -> None:
     here = np.zeros(2, np.float32)
     assert widened(np.zeros(2), bound, np.zeros(2), np.full(2, most), here) == -1.0

@@ -23,6 +23,8 @@ Marks: TypeAlias = npt.NDArray[np.uint64]
 
 _HALF_BIT: Final = 2.0**-24
 _LARGEST: Final = 1e17
+_SMALLEST: Final = 1e-15
+"""Squares of what is farther out, or nearer, single precision can't hold."""
 _WORTH: Final = 16.0
 """By what part of itself a radius may be widened before a first look is no use."""
 
@@ -81,7 +83,7 @@ def widened(
         off = 1.01 * _HALF_BIT * largest
         error += off * off
     radius, error = np.sqrt(bound), np.sqrt(error)
-    if not error * _WORTH < radius or not radius < _LARGEST:
+    if not error * _WORTH < radius or not _SMALLEST < radius < _LARGEST:
         return -1.0
     radius += error
     return float(radius * radius * (1.0 + 4.0 * (len(point) + 6) * _HALF_BIT))
@@ -131,7 +133,7 @@ def look(
 ) -> int:
     """As ``scan``, with a first look where there can be one."""
     wide = -1.0
-    if kind == EUCLIDEAN and first >= block and base + len(point) <= len(narrow):
+    if kind == EUCLIDEAN and first >= block and base == 0 and len(point) == len(narrow):
         wide = widened(point, bound, least, most, here)
     if wide < 0.0:
         return scan(kind, columns, base, first, last, point, weight, bound, rows, costs, scratch)

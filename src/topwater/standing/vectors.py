@@ -1,8 +1,8 @@
 """Compiled: 64 objects at once, with vectors written out, as no compiler finds these by itself.
 
 A mask has a bit for each of 64 rows. With vectors of a fixed length all sums stay in registers
-whatever the number of columns, and a comparison becomes a mask at no cost. What they hold are the
-same bits as those of one row at a time: nothing is reordered.
+whatever the number of columns, and a comparison becomes a mask at no cost. The vectors are of any
+machine: the compiler cuts them into registers as long as that has.
 """
 
 from __future__ import annotations
