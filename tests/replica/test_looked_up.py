@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from looping import MINUTE, Loop, query_of
 
+from topwater.local import run
 from topwater.model import LOOK_UPS, Answer, LookUp, Window
 from topwater.replica.policies import rankers
 from topwater.sharding import merge
@@ -71,6 +72,15 @@ def test_of_very_many_only_the_first_are_told() -> None:
     answer = loop.answer()
     assert answer.freshness is not None
     assert (answer.freshness.fetched, len(answer.looked_up)) == (80, LOOK_UPS)
+
+
+def test_each_group_tells_its_own() -> None:
+    query = replace(query_of(policy="lru", budget=2, window=tumbling("1 min")), group_by="team")
+    events = {"who": ["a", "b", "c"], "at": [1, 2, 3], "team": ["red", "red", "blue"]}
+    source = Scripted({"a": 1.0, "b": 2.0, "c": 3.0})
+    found = {answer.group: answer.looked_up for answer in run(query, [events], source=source)}
+    assert {each.key for each in found["red"]} == {"a", "b"}
+    assert found["blue"] == (LookUp("c", None, 3.0, ok=True),)
 
 
 def test_shards_take_turns_in_whatever_order_they_come() -> None:
