@@ -86,6 +86,7 @@ class Mosquitto(Broker):
         config.write_text(
             f"listener {self.port} 127.0.0.1\nallow_anonymous true\nuser root\n"
             f"persistence true\npersistence_location {self.folder}/\nautosave_interval 1\n"
+            "max_queued_messages 100000\nmax_inflight_messages 500\n"
         )
         return [str(MOSQUITTO), "-c", str(config)]
 
