@@ -168,7 +168,8 @@ def run(
     ] = False,
     live: Annotated[bool, typer.Option("--live", help="Serve the live page.")] = False,
     port: Annotated[
-        int | None, typer.Option(min=0, max=65_535, help="Of the live page; 0 for any free one.")
+        int | None,
+        typer.Option(min=0, max=65_535, help="Of the live page, which it asks for."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per window, and the summary.")
@@ -200,7 +201,8 @@ def run(
         if check:
             checked(found, display, as_json=as_json)
         else:
-            run_job(found, display, once=once, log_file=log_file or None, live=live)
+            live = live or port is not None
+            run_job(found, display, once=once, live=live, log_file=log_file or None)
 
 
 @app.command(

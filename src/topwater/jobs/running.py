@@ -184,7 +184,8 @@ def answered(
         while running.isActive and not stop.is_set():
             with contextlib.suppress(queue.Empty):
                 yield arrived.get(timeout=0.2)
-            display.reads(_read(running))
+            if (progress := running.lastProgress) is not None:
+                display.reads(progress.batchId, progress.numInputRows)
         if stop.is_set():
             _finish(running)
         while not arrived.empty():
@@ -240,7 +241,3 @@ def _finish(running: StreamingQuery) -> None:
     while running.isActive and running.status["isTriggerActive"] and time.monotonic() < patience:
         time.sleep(0.02)
     running.stop()
-
-
-def _read(running: StreamingQuery) -> int:
-    return sum(progress.numInputRows for progress in running.recentProgress)

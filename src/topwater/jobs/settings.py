@@ -75,12 +75,12 @@ class LiveSettings:
     Parameters
     ----------
     port
-        On 127.0.0.1; 0 for any that is free.
+        On 127.0.0.1; 0 for any that is free. A page that is open finds the next run by it.
     title
         What stands above; by default the name of the job.
     """
 
-    port: int = 0
+    port: int = 8787
     title: str = ""
 
     def __post_init__(self) -> None:

@@ -120,6 +120,7 @@ class Display:
         self._words = words
         self._as_json = as_json
         self._status: Status | None = None
+        self._batch, self._rows = -1, 0
         self.summary = Summary()
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
@@ -141,11 +142,13 @@ class Display:
             yield
         self._status = None
 
-    def reads(self, read: int) -> None:
-        """So many rows were read by now."""
-        if self._status is not None:
-            told = f"{read:,} events read, {self.summary.windows:,} windows closed"
-            self._status.update(f"{told if read else 'waiting for events'}… Ctrl-C ends it")
+    def reads(self, batch: int, rows: int) -> None:
+        """A micro-batch of so many rows was read, or is still the last one."""
+        if batch != self._batch:
+            self._batch, self._rows = batch, self._rows + rows
+        if self._status is not None and self._rows:
+            told = f"{self._rows:,} rows read, {self.summary.windows:,} windows closed"
+            self._status.update(f"{told}… Ctrl-C ends it")
 
     def window(self, rows: Rows) -> None:
         """A window closed."""
