@@ -123,8 +123,24 @@ def test_rows_of_rspql() -> None:
 
 def test_which_variable_draws_the_bars_can_be_told() -> None:
     rows = [row(1, user="ann", growth=7.5, mentions=3.0)]
-    assert "score" not in records_of_rows(rows)[0]["rows"][0]
+    assert records_of_rows(rows)[0]["rows"][0]["score"] is None
     assert records_of_rows(rows, score="mentions")[0]["rows"][0]["score"] == 3.0
+
+
+def test_variables_may_be_called_as_columns_are() -> None:
+    rows = [row(1, user="ann", score=7.5, values=3.0, remote=1.0, label="x")]
+    (record,) = records_of_rows(rows, score="score")
+    assert record["columns"] == ["user", "score", "values", "remote", "label"]
+    assert record["rows"][0]["cells"] == ["ann", 7.5, 3.0, 1.0, "x"]
+    assert record["rows"][0]["label"] == "ann"
+
+
+def test_rows_of_topk_with_more_columns() -> None:
+    rows = [row(1, key=1286, score=7.5, values=[3.0], remote=1.0, city="Oslo", age=5)]
+    (record,) = records_of_rows(rows)
+    assert record["columns"] == ["key", "score", "remote", "city"]
+    assert record["rows"][0]["cells"] == [1286, 7.5, 1.0, "Oslo"]
+    assert (record["rows"][0]["label"], record["rows"][0]["age"]) == ("1286", 5)
 
 
 def test_triples_of_construct() -> None:

@@ -116,12 +116,8 @@ def records_of_rows(rows: Iterable[Mapping[str, Any]], score: str = "") -> list[
 
 
 def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
-    """All columns that are not ours are variables of the query."""
     first = rows[0]
-    names = list(dict.fromkeys(name for row in rows for name in row if name not in _COLUMNS))
     ranked = sorted((row for row in rows if row.get("rank") is not None), key=_rank)
-    numbers = [name for name in names if _all_numbers(ranked, name)]
-    score = score or (numbers[0] if len(numbers) == 1 else "")
     record = {name: first[name] for name in _OF_ANSWER if first.get(name) is not None}
     record["window"] = {
         "opens": millis(first.get("window_start", first["window_end"])),
@@ -130,23 +126,40 @@ def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
     record["counts"] = {name: first[name] for name in _COUNTS if first.get(name) is not None}
     if first.get("fetched") is not None:
         record["freshness"] = {name: first.get(name) for name in _FRESHNESS}
+    names = _variables(rows)
     if names:
+        numbers = [name for name in names if _all_numbers(ranked, name)]
+        score = score or (numbers[0] if len(numbers) == 1 else "")
         record["columns"] = names
-    record["rows"] = [_of_row(row, names, score) for row in ranked]
+        record["rows"] = [_of_solution(row, names, score) for row in ranked]
+    else:
+        record["rows"] = [_present(row, _ROW) for row in ranked]
     return record_of(record)
 
 
-def _of_row(row: Mapping[str, Any], names: list[str], score: str) -> dict[str, Any]:
-    cells = {name: row[name] for name in _ROW & set(row) if row[name] is not None}
-    if "time" in cells:
-        cells["time"] = millis(cells["time"])
-    if names:
-        told = [row.get(name) for name in names]
-        cells["label"] = next((each for each in told if isinstance(each, str)), row["rank"])
-        cells["cells"] = told
-        if score:
-            cells["score"] = row.get(score)
-    return cells
+def _variables(rows: list[Mapping[str, Any]]) -> list[str]:
+    """The columns that are not those of ``topk``, and then also those that only share a name."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    if names.keys() <= _COLUMNS:
+        return []
+    shared = {"key", "label", "score", "remote"}
+    if not any(isinstance(row.get("values"), list) for row in rows):
+        shared.add("values")
+    return [name for name in names if name in shared or name not in _COLUMNS]
+
+
+def _of_solution(row: Mapping[str, Any], names: list[str], score: str) -> dict[str, Any]:
+    told = [row.get(name) for name in names]
+    texts = (each for each in told if isinstance(each, str))
+    label = row.get("key") or next(texts, row["rank"])
+    own = {"label": label, "cells": told, "score": row.get(score)}
+    return _present(row, {"rank", "time", "age", "right"}) | own
+
+
+def _present(row: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
+    """Some columns of a row, as far as they have a value."""
+    cells = {name: row[name] for name in names if row.get(name) is not None}
+    return cells | {"time": millis(cells["time"])} if "time" in cells else cells
 
 
 def _rank(row: Mapping[str, Any]) -> int:

@@ -143,7 +143,7 @@ function columnsOf(record, rows, before) {
 
 /** Columns of the query's own: the one with the labels first, as RSP-QL names them. */
 function cellColumns({ columns }, rows, bar) {
-  const holds = (place) => rows.some((row) => row.cells?.[place] === row.label);
+  const holds = (place) => rows.some((row) => String(row.cells?.[place]) === row.label);
   const label = Math.max(0, columns.findIndex((_, place) => holds(place)));
   const others = columns.map((head, place) =>
     numberColumn("cell", head, rows, (row) => row.cells?.[place]),
