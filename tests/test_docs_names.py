@@ -101,12 +101,12 @@ def test_the_settings_of_sources_are_those_that_all_have() -> None:
 
 
 def test_the_tables_of_jobs_are_complete() -> None:
-    from topwater.jobs.job import _RSPQL_TABLES, _TABLES
+    from topwater.jobs import plain, rspql
     from topwater.jobs.settings import SparkSettings
     from topwater.jobs.sinks import KINDS
 
     page = DOCS / "jobs.md"
-    assert set(first_column(page, "Tables")) == {*_TABLES, *_RSPQL_TABLES}
+    assert set(first_column(page, "Tables")) == {*plain.TABLES, *rspql.TABLES}
     assert first_column(page, "Sinks") == list(KINDS)
     assert first_column(page, "How it runs") == [e.name for e in dataclasses.fields(SparkSettings)]
     text = page.read_text(encoding="utf-8")

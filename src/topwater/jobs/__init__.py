@@ -3,6 +3,7 @@
 >>> from topwater.jobs import read_job
 """
 
-from topwater.jobs.job import Job, read_job
+from topwater.jobs.job import Job
+from topwater.jobs.reading import read_job
 
 __all__ = ["Job", "read_job"]

@@ -11,7 +11,8 @@ from typing import Any
 
 from topwater.explaining import promise, steps
 from topwater.jobs.files import ENDINGS, text_of
-from topwater.jobs.job import ONE, Job, read_job
+from topwater.jobs.job import ONE, Job
+from topwater.jobs.reading import read_job
 from topwater.jobs.sources import EXAMPLE, is_example
 
 

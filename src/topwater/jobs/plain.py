@@ -1,0 +1,107 @@
+"""Jobs whose query is a table: ``[query]``, ``[stream]``, ``[source]``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from topwater.jobs.files import Written, meant
+from topwater.jobs.job import ONE, Job, job_of, sink_of
+from topwater.jobs.sources import source_of
+from topwater.jobs.streaming import JobStream, stream_of
+from topwater.query import TopKQuery
+from topwater.windows import Windows
+
+TABLES = ("query", "stream", "source", "sink", "spark", "live")
+_WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
+_REFRESH = (("refresh",), ("refresh", "budget"))
+
+
+def plain_job(written: Written) -> Job:
+    """The job that a file describes in tables alone."""
+    written.require_known((), written.said, TABLES)
+    for name in ("query", "stream"):
+        if name not in written.said:
+            raise written.error(
+                "there is no such table", (name,), f"write [{name}] and its settings"
+            )
+    query = query_of(written)
+    _check_host(written, query)
+    services: dict[str, Any] = {}
+    if "source" in written.said:
+        services[ONE] = written.table("source")
+        with written.blamed("source"):
+            source_of(services[ONE], written.base)
+    sink = sink_of(written)
+    stream = stream_of(written, ("stream",), written.table("stream"), sink)
+    _check_source(written, query)
+    _check_columns(written, query, stream)
+    return job_of(written, query, None, {ONE: stream}, services, sink)
+
+
+def query_of(written: Written) -> TopKQuery:
+    """The table ``[query]`` as a query; its window may be text."""
+    given = written.table("query")
+    names = [each.name for each in fields(TopKQuery)]
+    written.require_known(("query",), given, [*names, "rspql"])
+    if isinstance(window := given.get("window"), Mapping):
+        written.require_known(("query", "window"), window, [each.name for each in fields(Windows)])
+    with written.blamed("query", inner=_REFRESH):
+        return TopKQuery.from_dict(
+            {**given, "window": _window(given)} if "window" in given else given
+        )
+
+
+def _window(given: Mapping[str, Any]) -> Any:
+    window = given["window"]
+    if isinstance(window, str) and (found := _WINDOW.fullmatch(window)):
+        return {"width": found[1], "step": found[2] or found[1]}
+    if isinstance(window, Mapping) and "step" not in window and "width" in window:
+        return {**window, "step": window["width"]}
+    return window
+
+
+def _check_host(written: Written, query: TopKQuery) -> None:
+    """Refuse what depends on the order of events, which Spark does not keep."""
+    for setting, wrong, instead in (
+        ("window", query.window.by == "count", "use time windows"),
+        ("score", bool(query.score.running), "declare each range as [low, high]"),
+    ):
+        if wrong:
+            raise written.error(
+                "depends on the order of events, which Spark does not keep",
+                ("query", setting),
+                f"{instead}, or run the query with topwater.local",
+            )
+
+
+def _check_source(written: Written, query: TopKQuery) -> None:
+    if query.refresh is not None and "source" not in written.said:
+        raise written.error(
+            f"the remote value {query.refresh.remote!r} comes from nowhere",
+            ("query", "refresh"),
+            "write [source] with a url, or leave refresh out",
+        )
+    if query.refresh is None and "source" in written.said:
+        raise written.error(
+            "is never asked: the query has no remote part",
+            ("source",),
+            'write refresh = "NAME" in [query], and use NAME in the score; or leave it out',
+        )
+
+
+def _check_columns(written: Written, query: TopKQuery, stream: JobStream) -> None:
+    """What the query reads is in the stream, as far as its columns are known."""
+    known = stream.columns
+    if not known:
+        return
+    named = {"key": query.key, "time": query.time, "group_by": query.group_by}
+    used = [(name, column) for name, column in named.items() if column is not None]
+    where = "score" if query.take == "each" else "take"
+    for setting, column in [*used, *((where, name) for name in query.value_columns)]:
+        if column not in known:
+            raise written.error(
+                f"the stream has no column {column!r}", ("query", setting), meant(column, known)
+            )
