@@ -365,12 +365,12 @@ def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         importlib.util,
         "find_spec",
-        lambda name, *more: None if name == "uvicorn" else find(name, *more),
+        lambda name, *more: None if name == "pyoxigraph" else find(name, *more),
     )
     result = CliRunner().invoke(app, ["serve-example", "followers"])
     assert result.exit_code == 3
     assert result.stderr == (
-        'error: the package uvicorn is not installed\n  fix: pip install "topwater[serve]"\n'
+        'error: the package pyoxigraph is not installed\n  fix: pip install "topwater[serve]"\n'
     )
 
 

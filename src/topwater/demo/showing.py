@@ -12,7 +12,6 @@ from topwater.demo.scene import Scene
 from topwater.errors import EnvironmentProblem
 from topwater.explaining import promise, steps
 from topwater.model import Answer, Key
-from topwater.serving import missing_package
 
 if TYPE_CHECKING:
     from topwater.demo.running import Wishes
@@ -82,13 +81,8 @@ class Window:
 
 
 @contextlib.contextmanager
-def opened(scene: Scene, wishes: Wishes, note: Callable[[str], None]) -> Iterator[Page | None]:
-    """The live page; on another port if that one is taken, and none if a package is missing."""
-    missing = missing_package()
-    if missing is not None:
-        note(f'no live page: the package {missing} is missing; pip install "topwater[serve]"')
-        yield None
-        return
+def opened(scene: Scene, wishes: Wishes, note: Callable[[str], None]) -> Iterator[Page]:
+    """The live page; on another port if that one is taken."""
     with contextlib.ExitStack() as ending:
         try:
             page = ending.enter_context(_page(scene, wishes.port))

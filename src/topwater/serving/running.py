@@ -151,9 +151,8 @@ def _address(process: subprocess.Popen[str]) -> str:
 
 
 def missing_package() -> str | None:
-    """The first package of the extra ``serve`` that is not installed."""
-    wanted = ("pyoxigraph", "starlette", "uvicorn")
-    return next((name for name in wanted if importlib.util.find_spec(name) is None), None)
+    """The package of the extra ``serve``, if it is not installed."""
+    return None if importlib.util.find_spec("pyoxigraph") else "pyoxigraph"
 
 
 def _require_extra() -> None:
