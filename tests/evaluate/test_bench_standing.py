@@ -38,7 +38,7 @@ from topwater.evaluate.bench_standing_runs import (
 from topwater.evaluate.bench_standing_tables import show, show_errors
 from topwater.evaluate.bench_standing_targets import check_targets
 from topwater.standing import skybands
-from topwater.standing.standing import algorithms
+from topwater.standing.settings import algorithms
 
 TINY = Effort(
     grid=(Point("uniform", 2, 3, 8), Point("clustered", 4, 1, 8), Point("correlated", 3, 5, 8)),

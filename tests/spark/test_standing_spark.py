@@ -25,7 +25,7 @@ from topwater.spark import Progress, standing, standing_queries, start, watch
 from topwater.spark.standing_queries import query_of
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.standing import Results, Standing, StandingQuery
-from topwater.standing.standing import algorithms
+from topwater.standing.settings import algorithms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.scoring import Euclidean, Formula, Score, WeightedDistance, WeightedSum
 from topwater.standing import Standing, StandingQuery
-from topwater.standing.standing import algorithms
+from topwater.standing.settings import algorithms
 from topwater.standing.watching import EXACT as EXACTLY
 from topwater.standing.watching import WATCHED
 

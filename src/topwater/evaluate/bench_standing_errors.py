@@ -20,7 +20,7 @@ from topwater.evaluate.bench_standing_runs import Contender, Told, differences, 
 from topwater.evaluate.benching import Ticker, ticking
 from topwater.evaluate.targets import Target
 from topwater.model import FloatArray
-from topwater.standing.standing import algorithms
+from topwater.standing.settings import algorithms
 
 SIGMA = 1e-3
 _BATCH = 100_000

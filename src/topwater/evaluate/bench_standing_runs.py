@@ -16,7 +16,7 @@ from topwater.evaluate.bench_standing_targets import APPROXIMATE
 from topwater.evaluate.benching import Spent, timed
 from topwater.model import IntArray
 from topwater.standing import Results, Standing
-from topwater.standing.standing import Settings, algorithms
+from topwater.standing.settings import Settings, algorithms
 
 WINDOW = 40_000
 BUFFER = 2_000

@@ -14,6 +14,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import NEVER, PASSED, PROBABILISTIC, REPORTED, Record, Records
+from topwater.standing.choosing import nearly_selected, undominated
 from topwater.standing.costs import compiled, scan
 
 
@@ -58,7 +59,7 @@ def trim(
     for at in range(first, end):
         scratch[at - first] = pool[at]["cost"]
     limit = bag["limit"]
-    pivot = bags.nearly_selected(scratch, end - first, limit, limit + limit // 8)
+    pivot = nearly_selected(scratch, end - first, limit, limit + limit // 8)
     to = base
     for at in range(first, end):
         if pool[at]["cost"] <= pivot or (
@@ -121,7 +122,7 @@ def pass_refused(
     # The first half of the heap is for pruning the bag.
     best, size = heap[len(heap) // 2 :], 0
     for at in range(filter_["top"], filter_["top"] + min(filter_["size"], k)):
-        bags.undominated(best, size, k, pool[at]["cost"])
+        undominated(best, size, k, pool[at]["cost"])
         size += 1
     bound = bags.kth_cost(filter_, pool)
     while first < last:
@@ -140,7 +141,7 @@ def pass_refused(
             scratch,
         )
         for i in range(n - 1, -1, -1):
-            if bags.undominated(best, size, k, costs[i]):
+            if undominated(best, size, k, costs[i]):
                 size = min(size + 1, k)
                 seq, stamp = origin + rows[i], stamps[rows[i]]
                 known = bags.position_of(band, pool, seq) >= 0

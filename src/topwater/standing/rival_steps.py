@@ -21,11 +21,13 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import REPORTED, Record, Records
+from topwater.standing.choosing import select
 from topwater.standing.costs import compiled, cost_of
-from topwater.standing.feeding import CRAMPED, FED, FULL, tell
+from topwater.standing.feeding import CRAMPED, FED, FULL
 from topwater.standing.filtering import first_from
 from topwater.standing.rival_grid import Grid, Listing, cell_of, inlined, store
 from topwater.standing.rival_search import Space, Watchers, search, watch_anew
+from topwater.standing.stepping import tell
 
 SCARCE: Final = 3
 """How a call ended: the storage of the grid is full."""
@@ -73,7 +75,7 @@ def _tighten(query: Record, bag: Record, pool: Records, scratch: FloatArray) -> 
     first, end = base + bag["head"], base + bag["tail"]
     for at in range(first, end):
         scratch[at - first] = pool[at]["cost"]
-    pivot = bags.select(scratch, end - first, 2 * k + 1)
+    pivot = select(scratch, end - first, 2 * k + 1)
     if pivot >= query["bound"]:
         return
     query["bound"] = pivot

@@ -23,10 +23,11 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.standing.bags import BAG, ENTRY, NEVER, RELAXED, Records, positions_in
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
-from topwater.standing.feeding import CRAMPED, FED, FULL, TOLD
+from topwater.standing.feeding import CRAMPED, FED, FULL
 from topwater.standing.rival_grid import CELL, Grid, Listing, count_cells, store_all
 from topwater.standing.rival_search import WATCHER, Space, Watchers, begin
 from topwater.standing.rival_steps import BLOCK, SCARCE, Stream, feed_grid
+from topwater.standing.stepping import TOLD
 
 _CELLS = 20_000
 _ROWS = 4096

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
 from topwater.standing import feeding
 from topwater.standing.bags import (
@@ -22,57 +20,18 @@ from topwater.standing.bags import (
     positions_in,
 )
 from topwater.standing.cells import NO_INDEX
+from topwater.standing.composition import Composition
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
 from topwater.standing.indexing import BLOCK, BlockIndex
+from topwater.standing.stepping import TOLD
 from topwater.standing.watching import PORTIONS, UNWATCHED, WATCHED
 from topwater.topk.criterion import limit
 
-Rule = Literal["strict", "relaxed", "probabilistic"]
 _RULES = {"strict": STRICT, "relaxed": RELAXED, "probabilistic": PROBABILISTIC}
 _PORTIONS = 6
 _RESULTS = 1 << 14
 _EXPECTED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """What a query keeps, and by what it is filtered.
-
-    Parameters
-    ----------
-    band, filter
-        When the query, and its filter if it has one, forget.
-    buffer
-        For how many stamps an object is recent; the longest exact time if None.
-    sigma, additional
-        The error of a probabilistic band, and how many more candidates it keeps than it must.
-    gamma
-        By which share of its candidates a relaxed one may grow before it is pruned.
-    watched
-        The band is probabilistic as long as that is exact; else relaxed, behind the filter.
-    """
-
-    band: Rule
-    filter: Rule | None = None
-    buffer: int | None = None
-    sigma: float = 1e-3
-    additional: int = 10
-    gamma: float = 0.2
-    watched: bool = False
-
-    def recent(self, width: int) -> int:
-        """For how many stamps an object is recent, with windows of this width."""
-        if self.filter is None:
-            return 0
-        most = (width + 1) // 2
-        if self.buffer is not None and self.buffer > most:
-            raise QueryError(
-                f"{self.buffer} is too large to be exact with windows of {width}",
-                field="buffer",
-                fix=f"use at most {most}, half of the window, or leave it out",
-            )
-        return most if self.buffer is None else self.buffer
 
 
 class Skybands:
@@ -101,7 +60,7 @@ class Skybands:
         self._minima: FloatArray = np.empty(0)
         self._counted: IntArray = np.zeros(0, np.int64)
         self._log: list[tuple[int, int]] = []
-        self._told: Records = np.zeros(0, feeding.TOLD)
+        self._told: Records = np.zeros(0, TOLD)
         self._work()
 
     def admit(self, slot: int, query: Compiled) -> None:
@@ -153,7 +112,7 @@ class Skybands:
         active = self._queries["active"] > 0
         many = int(np.count_nonzero(active))
         if not many:
-            return np.empty(0, feeding.TOLD)
+            return np.empty(0, TOLD)
         told: list[Records] = []
         size = 0
         row = max(0, int(self._queries["done"][active].min()) - origin)

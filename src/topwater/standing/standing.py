@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -12,16 +11,13 @@ import numpy.typing as npt
 
 from topwater.errors import QueryError
 from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
-from topwater.protocols import Registry
+from topwater.standing.arrays import in_order, joined, numbers, usable
 from topwater.standing.engines import Compiled, Engine
-from topwater.standing.indexing import BlockIndex, Indexed
+from topwater.standing.indexing import Indexed
 from topwater.standing.queries import Costing, StandingQuery, costing
-from topwater.standing.skybands import Composition, Rule, Skybands
+from topwater.standing.settings import Settings, algorithms
 from topwater.standing.store import Store
-from topwater.topk.criterion import limit
 
-FARTHEST = 1e150
-"""What is farther out would overflow when squared, and is no coordinate."""
 _ROWS = 1 << 16
 _MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])
 """How the cost of a query's object becomes its score."""
@@ -50,52 +46,6 @@ class Results:
 
     def __len__(self) -> int:
         return len(self.score)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How standing queries are run. See ``Standing`` for what each means."""
-
-    columns: tuple[str, ...]
-    algorithm: str = "rapf"
-    buffer: int | None = None
-    sigma: float = 1e-3
-    gamma: float = 0.2
-    additional: int = 10
-    indexed: Indexed = "auto"
-    cells: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        if not self.columns or len(set(self.columns)) < len(self.columns):
-            raise QueryError(
-                f"{list(self.columns)} are no columns",
-                field="columns",
-                fix="name each attribute of the objects once",
-            )
-        taken = {"time", "key"} & set(self.columns)
-        if taken:
-            raise QueryError(
-                f"{sorted(taken)[0]!r} has a meaning of its own",
-                field="columns",
-                fix="name only the attributes; rename that one",
-            )
-        algorithms[self.algorithm]
-        limit(1, 2, self.sigma)
-        _at_least(self.gamma, 0, "gamma", "0.2 lets the candidates grow by a fifth")
-        _at_least(self.additional, 0, "additional", "10 is a good number")
-        if self.cells is not None:
-            _at_least(self.cells, 2, "cells", "leave it out for a grid that fits the dimensions")
-        if self.indexed not in (True, False, "auto"):
-            raise QueryError(
-                f"{self.indexed!r} is unknown", field="indexed", fix='use True, False or "auto"'
-            )
-        if self.buffer is not None:
-            _at_least(self.buffer, 1, "buffer", "leave it out for the largest exact one")
-
-
-EngineMaker = Callable[[Settings, bool], Engine]
-algorithms: Registry[EngineMaker] = Registry("algorithm")
 
 
 class Standing:
@@ -210,7 +160,7 @@ class Standing:
             )
             for timed, engine in enumerate(self._engines)
         ]
-        results = self._results(_joined(found))
+        results = self._results(joined(found))
         self._forget()
         return results
 
@@ -324,7 +274,7 @@ class Standing:
                 field="time",
                 fix="give the objects a column 'time' in whole milliseconds",
             )
-        columns = [_numbers(objects[name]) for name in self.settings.columns]
+        columns = [numbers(objects[name]) for name in self.settings.columns]
         many = len(columns[0])
         keys = None if "key" not in objects else np.asarray(objects["key"])
         times = None if "time" not in objects else np.asarray(objects["time"], np.int64)
@@ -336,15 +286,15 @@ class Standing:
                     field=name,
                     fix="give one for each object",
                 )
-        good = _usable(columns)
+        good = usable(columns)
         bad_score = many - int(np.count_nonzero(good))
         no_key = np.zeros(len(good), np.bool_)
         if keys is not None and keys.dtype == object:
             no_key = np.array([key is None or key != key for key in keys], np.bool_)
         late = np.zeros(len(good), np.bool_)
         if times is not None:
-            usable = np.where(good & ~no_key, times, self._newest)
-            before = np.maximum.accumulate(np.append(self._newest, usable)[:-1])
+            known = np.where(good & ~no_key, times, self._newest)
+            before = np.maximum.accumulate(np.append(self._newest, known)[:-1])
             late = times < before
         use = good & ~no_key & ~late
         self.counts += Counts(
@@ -377,7 +327,7 @@ class Standing:
         return wide
 
     def _results(self, told: npt.NDArray[np.void]) -> Results:
-        order = _in_order(told["step"], told["query"], told["seq"])
+        order = in_order(told["step"], told["query"], told["seq"])
         query, seq, step = (told[name][order] for name in ("query", "seq", "step"))
         times, keys = self._store.describe(seq)
         costs, its = told["cost"][order], self._meanings[query]
@@ -413,100 +363,3 @@ class Standing:
             none = np.empty(0, np.int64)
             held = [engine.held() for engine in self._engines] if self._store.named else [none]
             self._store.drop(row, np.concatenate(held))
-
-
-def _composed(band: Rule, filter_: Rule | None, *, watched: bool = False) -> EngineMaker:
-    def make(settings: Settings, timed: bool) -> Engine:
-        made = Composition(
-            band,
-            filter_,
-            settings.buffer,
-            settings.sigma,
-            settings.additional,
-            settings.gamma,
-            watched,
-        )
-        index = BlockIndex(len(settings.columns), settings.indexed, settings.cells)
-        return Skybands(made, index, timed=timed)
-
-    return make
-
-
-def _gridded(*, skyband: bool) -> EngineMaker:
-    def make(settings: Settings, timed: bool) -> Engine:  # noqa: ARG001
-        from topwater.standing.rivals import Gridded
-
-        return Gridded(skyband, settings.cells or 10)
-
-    return make
-
-
-def _usable(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
-    """Which objects have numbers throughout, none of them too far out."""
-    good = np.ones(len(columns[0]), np.bool_)
-    for column in columns:
-        if not (column.min(initial=0.0) > -FARTHEST and column.max(initial=0.0) < FARTHEST):
-            good &= np.abs(column) < FARTHEST
-    return good
-
-
-def _joined(parts: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
-    some = [part for part in parts if len(part)] or parts[:1]
-    return some[0] if len(some) == 1 else np.concatenate(some)
-
-
-def _in_order(*columns: IntArray) -> IntArray:
-    """How to sort by the first column, then by the next ones: as one number, if that is enough."""
-    if not len(columns[0]):
-        return np.empty(0, np.int64)
-    least = [int(column.min()) for column in columns]
-    ranges = [int(column.max()) - low + 1 for column, low in zip(columns, least, strict=True)]
-    if math.prod(ranges) >= 2**63:
-        return np.lexsort(columns[::-1])
-    number = np.zeros(len(columns[0]), np.int64)
-    for column, low, range_ in zip(columns, least, ranges, strict=True):
-        number *= range_
-        number += column - low
-    return np.argsort(number)
-
-
-def _numbers(column: npt.ArrayLike) -> FloatArray:
-    try:
-        return np.asarray(column, np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        return np.array([_number(value) for value in np.asarray(column, object)])
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
-
-
-def _at_least(value: Any, least: float, field: str, fix: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
-        raise QueryError(f"must be at least {least}, not {value!r}", field=field, fix=fix)
-
-
-_BANDS: dict[str, tuple[Rule, str]] = {
-    "s": ("strict", "a strict skyband"),
-    "r": ("relaxed", "a relaxed skyband"),
-}
-_FILTERS: dict[str, tuple[Rule | None, str]] = {
-    "": (None, ""),
-    "sf": ("strict", " behind a strict filter"),
-    "rf": ("relaxed", " behind a relaxed filter"),
-    "pf": ("probabilistic", " behind a probabilistic filter"),
-}
-for _band, (_rule, _what) in _BANDS.items():
-    for _filter, (_before, _by) in _FILTERS.items():
-        algorithms.add(f"{_band}a{_filter}", _composed(_rule, _before), f"{_what}{_by}; exact")
-algorithms.add("pa", _composed("probabilistic", None), "a probabilistic skyband; may err")
-algorithms.add(
-    "auto",
-    _composed("probabilistic", "probabilistic", watched=True),
-    "a probabilistic skyband while it can't be wrong, else a filtered one; exact",
-)
-algorithms.add("cpm/w", _gridded(skyband=False), "the top k, and the window in a grid; exact")
-algorithms.add("snn", _gridded(skyband=True), "a skyband, and the window in a grid; exact")

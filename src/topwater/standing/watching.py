@@ -24,6 +24,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing import bags
 from topwater.standing.bags import NEVER, PROBABILISTIC, RELAXED, Record, Records
+from topwater.standing.choosing import undominated
 from topwater.standing.costs import STRETCH, compiled, cost_of, costs_of
 from topwater.standing.filtering import first_from
 
@@ -165,7 +166,7 @@ def turn_exact(
         )
         for at in range(end - 1, begin - 1, -1):
             cost = scratch[at - begin]
-            if cost == cost and bags.undominated(heap, size, k, cost):
+            if cost == cost and undominated(heap, size, k, cost):
                 size = min(size + 1, k)
                 to -= 1
                 if to < base + old:
@@ -224,7 +225,7 @@ def turn_watched(  # noqa: C901  (two passes over the window)
             query["kind"], columns, query["column"], begin, end - begin, point, weight, scratch
         )
         for i in range(end - begin):
-            if scratch[i] == scratch[i] and bags.undominated(heap, size, keep, scratch[i]):
+            if scratch[i] == scratch[i] and undominated(heap, size, keep, scratch[i]):
                 size = min(size + 1, keep)
         begin = end
     pivot = heap[0] if size == keep else np.inf
