@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 import pytest
 from typer.testing import CliRunner
@@ -18,9 +17,6 @@ from topwater.demo import Report, Scene
 from topwater.demo.rivals import Contender, Field
 from topwater.errors import EnvironmentProblem
 from topwater.terminal import cause, stop_flag
-
-if TYPE_CHECKING:
-    pass
 
 runner = CliRunner()
 
@@ -85,6 +81,15 @@ def test_an_unknown_policy_is_refused_before_spark_starts() -> None:
     assert result.exit_code == 2
     assert "'best' is unknown" in result.stderr
     assert "worth" in result.stderr
+
+
+def test_the_cause_is_found_in_what_java_says() -> None:
+    told = "An error occurred while calling o4.parquet.\n: org.apache.spark.SparkException: "
+    told += "[FAILED_READ_FILE.NO_HINT] Encountered error while reading in/1.json.\n"
+    told += "If not, convert it. SQLSTATE: KD001\n\tat org.apache.spark.X(X.scala:1)\n\t... 3 more"
+    assert cause(ValueError(told)) == "Encountered error while reading in/1.json."
+    failed = "[STREAM_FAILED] Query [id = 7] terminated with exception: boom\nit broke"
+    assert cause(ValueError(failed)) == "it broke"
 
 
 def test_an_error_without_words_is_named_by_its_type() -> None:

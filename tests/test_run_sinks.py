@@ -44,7 +44,8 @@ WINDOWS = {2: [("bob", 5.0), ("ann", 3.0)], 4: [("cid", 9.0), ("ann", 4.0)]}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "in").mkdir()
+    for name in ("in", "none"):
+        (tmp_path / name).mkdir()
     lines = [
         {"user": user, "team": user[0], "at": f"2026-01-01T00:00:0{at}Z", "amount": amount}
         for at, user, amount in EVENTS
@@ -170,7 +171,7 @@ def test_what_goes_wrong_inside_spark_names_its_cause(
         ('stream.schema="user double, at timestamp, amount double"', "user"),
         ('stream.schema="user string, at string, amount double"', "at"),
         ('stream.schema="user string, at timestamp, amount string"', "amount"),
-        ('stream={kind="files", path="in", format="parquet"}', "no parquet file yet"),
+        ('stream={kind="files", path="none", format="parquet"}', "no parquet file yet"),
     ],
 )
 def test_columns_of_a_wrong_type(

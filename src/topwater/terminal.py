@@ -28,6 +28,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
+_CODED = re.compile(r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+)")
 _LONGEST = 500
 
 
@@ -127,7 +128,8 @@ def cause(error: BaseException) -> str:
     r"""The line that names the cause, of all that PySpark says.
 
     A worker's traceback stands in the middle of Java's own, and the line that ends it names what
-    was raised. Elsewhere the cause is the last line before a dump of the plan.
+    was raised. Elsewhere the cause is what stands after an error code of Spark's, or the last line
+    before a dump of the plan.
 
     Examples
     --------
@@ -138,10 +140,11 @@ def cause(error: BaseException) -> str:
     lines = [line for line in lines if line.strip() and not re.match(r"\s+(at |\.\.\. \d)", line)]
     if not lines:
         return type(error).__name__
-    raised = []
     if any("Traceback" in line for line in lines):
         raised = [line for line in lines if _RAISED.match(line)]
-    return _one_line((raised or lines)[-1])
+        return _one_line((raised or lines)[-1])
+    coded = [found[1] for line in lines if (found := _CODED.search(line))]
+    return _one_line((coded or lines)[-1])
 
 
 def _one_line(text: str) -> str:
