@@ -137,7 +137,7 @@ def test_a_source_and_a_sink_of_ones_own(spark: SparkSession, folder: Path) -> N
     (folder / "own.py").write_text(OWN)
     more = '[source]\nkind = "python"\nobject = "own.py:Mine"\nworth = 10.0\n'
     sink = '[sink]\nkind = "python"\nobject = "own.py:keep"\n'
-    display = ran(job(folder, more + sink, *REMOTE), spark)
+    display = ran(job(folder, more + sink, *REMOTE, "live.port=0"), spark)  # and a live page
     assert [row["key"] for row in display.windows[0]["rows"]] == ["ann", "bob"]
     seen = loaded("own.py:keep", folder).__globals__["seen"]
     assert seen[:2] == [("ann", 10.0), ("bob", 1.0)]

@@ -206,7 +206,7 @@ def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
     # What makes the rows also moves the state and asks the source: it must run once only.
     kept = batch.persist()
     try:
-        rows = [row.asDict() for row in kept.collect()]
+        rows = [row.asDict(recursive=True) for row in kept.collect()]
         if rows:
             job.sink.write(kept, number)
     finally:

@@ -147,7 +147,7 @@ class Display:
         if batch != self._batch:
             self._batch, self._rows = batch, self._rows + rows
         if self._status is not None and self._rows:
-            told = f"{self._rows:,} rows read, {self.summary.windows:,} windows closed"
+            told = f"rows read: {self._rows:,}, windows closed: {self.summary.windows:,}"
             self._status.update(f"{told}… Ctrl-C ends it")
 
     def window(self, rows: Rows) -> None:
