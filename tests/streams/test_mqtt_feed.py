@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
 import subprocess
 import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from paho.mqtt.client import MQTTMessage
@@ -17,7 +18,7 @@ from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
 from brokers import MOSQUITTO, Broker, Mosquitto, free_port, publish, running
-from topwater.errors import QueryError, SourceError
+from topwater.errors import QueryError, SourceError, StateError
 from topwater.streams import MqttStream, mqtt
 from topwater.streams.mqtt import MqttFeed
 from topwater.streams.spool import Message, Spool, messages
@@ -239,6 +240,34 @@ def test_only_what_was_seen_is_a_duplicate(tmp_path: Path) -> None:
         found = [each.payload for each in messages(spool.part(0))]
     assert found == [b"a", b"b", b"a", b"b"]
     assert feed.counts == {"received": 4, "duplicates": 1}
+
+
+def test_what_could_not_be_written_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk reports an error once: the next call succeeds, though nothing became safe."""
+
+    def broken(_: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    class Told:
+        acknowledged: ClassVar[list[int]] = []
+
+        def ack(self, mid: int, _: int) -> None:
+            self.acknowledged.append(mid)
+
+    feed = MqttFeed(settings(Broker(tmp_path), "5", tmp_path / "spool"), Spool(tmp_path / "spool"))
+    given = MQTTMessage(mid=7, topic=b"bids/a")
+    given.payload, given.qos = b"one", 1
+    feed.took(given)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", broken)
+        with pytest.raises(StateError, match="Input/output error"):
+            feed.acknowledge(Told())  # type: ignore[arg-type]
+    with pytest.raises(StateError, match="Input/output error"):
+        feed.acknowledge(Told())  # type: ignore[arg-type]
+    assert Told.acknowledged == []
+    feed.stop()
 
 
 @pytest.mark.parametrize("broker", LASTING, indirect=True)

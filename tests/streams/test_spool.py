@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import resource
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -118,3 +121,29 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(StateError, match=r"can't be written: No space left"):
             spool.sync()
     spool.close()
+
+
+def test_after_a_failed_write_nothing_is_called_safe(tmp_path: Path) -> None:
+    """Half of a long message reached the disk: to write on would bury it, to seal would show it."""
+    spool = Spool(tmp_path)
+    spool.add(Message("a", b"kept", 1))
+    spool.sync()
+    with _files_of_at_most(100_000), pytest.raises(StateError, match="can't be written"):
+        spool.add(Message("a", b"x" * 300_000, 2))
+    for write in (spool.sync, spool.seal, lambda: spool.add(Message("a", b"y", 3))):
+        with pytest.raises(StateError, match="can't be written"):
+            write()
+    spool.close()
+    with Spool(tmp_path, patience=0) as again:
+        assert stored(again) == [Message("a", b"kept", 1)]
+
+
+@contextlib.contextmanager
+def _files_of_at_most(size: int) -> Iterator[None]:
+    """What a disk that is nearly full does: a part of a long write succeeds."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -155,7 +155,7 @@ def _feed(settings: MqttStream | SocketStream, spool: Spool) -> Feed:
 
 
 def _require_same(offset: Offset, spool: Spool) -> None:
-    if offset["spool"] != spool.id or offset["part"] < spool.first:
+    if offset["spool"] != spool.id or not spool.first <= offset["part"] <= spool.sealed:
         raise StateError(
             f"the checkpoint does not belong to the spool {spool.folder}",
             fix="use the spool that it was begun with, or start from an empty checkpoint",

@@ -85,6 +85,7 @@ class Spool:
         self._owner = _owned(self.folder, patience)
         self._about = _about(self.folder)
         self._file: IO[bytes] | None = None
+        self._failed: OSError | None = None
         self.first = int(self._about["removed"])
         numbers = sorted(int(path.stem) for path in self.folder.glob(f"*{_SUFFIX}"))
         self._sizes = {number: self._repaired(number) for number in numbers}
@@ -176,16 +177,29 @@ class Spool:
     def close(self) -> None:
         """Let others open it."""
         with self._lock:
-            self.seal()
-            self._owner.close()
+            try:
+                if self._failed is None:
+                    self.seal()
+            finally:
+                if self._file is not None:
+                    with contextlib.suppress(OSError):
+                        self._file.close()
+                self._owner.close()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Alone. After a failure, only a new start knows what is on the disk."""
+        """Alone. After a failure, only a new start knows what is on the disk.
+
+        A disk may report an error once, and then call safe what is not: so no write succeeds
+        after one that failed.
+        """
         with self._lock:
             try:
+                if self._failed is not None:
+                    raise self._failed
                 yield
             except OSError as error:
+                self._failed = error
                 raise StateError(
                     f"the spool {self.folder} can't be written: {error.strerror}",
                     fix="make room for it, and start again: nothing is lost",
