@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,18 +65,13 @@ def test_every_example_can_be_read(line: str) -> None:
     COMMANDS[path].make_context("topwater", words)
 
 
-def test_help_is_there_at_once() -> None:
-    """Nothing heavy is loaded; the best of three, as other work may be going on."""
+def test_help_loads_nothing_heavy() -> None:
     code = "import sys, topwater.cli; print(*{n.split('.')[0] for n in sys.modules})"
-    took = []
-    for _ in range(3):
-        began = time.perf_counter()
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        took.append(time.perf_counter() - began)
-        assert not HEAVY & set(done.stdout.split())
-    assert min(took) < 0.5
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert "topwater" in done.stdout.split()
+    assert not HEAVY & set(done.stdout.split())
 
 
 def completed(shell: str, line: str, cwd: Path) -> list[str]:
