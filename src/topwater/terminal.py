@@ -30,6 +30,8 @@ _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
 _CODED = re.compile(r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+)")
 _LONGEST = 500
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""What steers a terminal, or turns the order of letters round."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -120,8 +122,24 @@ def _words(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "stopped"
     if isinstance(error, TopwaterError):
-        return f"error: {error.problem}\n  fix: {error.fix or 'see the traceback with --debug'}"
-    return f"error: {cause(error)}\n  fix: see the traceback with --debug"
+        fix = error.fix or "see the traceback with --debug"
+        return f"error: {_lines(error.problem)}\n  fix: {_lines(fix)}"
+    return f"error: {plain(cause(error))}\n  fix: see the traceback with --debug"
+
+
+def plain(text: str) -> str:
+    r"""Text of somebody else's, so that it is only read and does nothing to a terminal.
+
+    Examples
+    --------
+    >>> plain("ann\x1b[2J\nbob")
+    'ann\\x1b[2J\\nbob'
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(plain, text.split("\n")))
 
 
 def cause(error: BaseException) -> str:

@@ -85,7 +85,10 @@ def asked(given: Any) -> str:
 
 def _bare(url: str) -> str:
     scheme, mark, rest = url.partition("://")
-    return f"{scheme}{mark}{rest.partition('?')[0].rpartition('@')[2]}"
+    if scheme in ("http", "https"):
+        rest = rest.partition("?")[0]
+    # A password of a database may hold a question mark.
+    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def _boxes(job: Job) -> Iterator[tuple[str, str]]:

@@ -40,7 +40,7 @@ class Written:
     """
 
     path: Path
-    said: Mapping[str, Any]
+    said: Mapping[str, Any] = field(repr=False)
     lines: Mapping[Place, int] = field(default_factory=dict)
     overridden: frozenset[Place] = frozenset()
 
@@ -173,7 +173,7 @@ def _read_yaml(path: Path, text: str) -> Written:
 
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = dict(_yaml_lines(node, ()))
+        lines = dict(_yaml_lines(path, node, (), set()))
         said = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -184,13 +184,21 @@ def _read_yaml(path: Path, text: str) -> Written:
     return Written(path, said or {}, lines)
 
 
-def _yaml_lines(node: Any, place: Place) -> Iterator[tuple[Place, int]]:
-    if getattr(node, "id", "") != "mapping":
+def _yaml_lines(path: Path, node: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, int]]:
+    """Where names stand; a part that is named again stands where it stood first."""
+    if getattr(node, "id", "") != "mapping" or id(node) in seen:
         return
+    seen.add(id(node))
     for name, value in node.value:
+        line = name.start_mark.line + 1
+        if name.tag.rpartition(":")[2] in ("bool", "int", "float", "null", "timestamp"):
+            raise QueryError(
+                f"{path}, line {line}: a name must be text, not {name.value}",
+                fix=f'write "{name.value}", in quotes',
+            )
         inner = (*place, str(name.value))
-        yield inner, name.start_mark.line + 1
-        yield from _yaml_lines(value, inner)
+        yield inner, line
+        yield from _yaml_lines(path, value, inner, seen)
 
 
 def overridden(written: Written, settings: Sequence[str]) -> Written:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from topwater.jobs.files import Written
@@ -42,7 +42,7 @@ class Job:
     query: TopKQuery
     plan: Plan | None
     streams: Mapping[str, JobStream]
-    services: Mapping[str, Any]
+    services: Mapping[str, Any] = field(repr=False)
     sink: Sink
     spark: SparkSettings
     live: LiveSettings

@@ -43,7 +43,7 @@ class SparkSettings:
     trigger: str = ""
     late_rows: bool = False
     packages: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         whole(self.shards, "shards", 1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import typer
 
 from topwater.model import Counts, Freshness
-from topwater.terminal import waiting
+from topwater.terminal import plain, waiting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +66,9 @@ def windows_of(rows: Sequence[Mapping[str, Any]]) -> list[Rows]:
     found: dict[Any, list[Mapping[str, Any]]] = {}
     ranked = [row for row in rows if row.get("kind", "answer") == "answer"]
     for row in sorted(ranked, key=lambda row: row.get("rank") or 0):
-        found.setdefault((row["window_end"], row.get("group")), []).append(row)
+        # Not by the local time that Spark gives: an hour of autumn has the same as the one before.
+        place = (row["window_end"].timestamp(), row.get("group"))
+        found.setdefault(place, []).append(row)
     return [found[place] for place in sorted(found, key=lambda place: (place[0], str(place[1])))]
 
 
@@ -161,7 +163,7 @@ class Display:
             return
         self._out.print(line_of(answer, self._job), soft_wrap=True)
         for triple in answer.get("triples", ()):
-            self._out.print(triple, soft_wrap=True, markup=False)
+            self._out.print(plain(triple), soft_wrap=True, markup=False)
 
     def end(self) -> None:
         """No more windows will come."""
@@ -187,9 +189,9 @@ def line_of(answer: Mapping[str, Any], job: Job) -> Any:
 
     line = Text(answer["window_end"][:19].replace("T", " "), style="dim")
     if "group" in answer:
-        line.append(f"  {answer['group']}:", style="not dim")
+        line.append(f"  {plain(str(answer['group']))}:", style="not dim")
     for row in answer.get("rows", ()):
-        line.append(f"  {row['rank']}. {_shown(row, job)}", style="not dim")
+        line.append(f"  {row['rank']}. {plain(_shown(row, job))}", style="not dim")
     if not answer.get("rows", True):
         line.append("  nothing", style="not dim")
     line.append(f"  {_told(answer)}", style="italic not dim")
