@@ -201,6 +201,24 @@ def test_what_batch_jobs_leave_beside_their_files(sink: Sink) -> None:
     assert firsts(Folder(sink.folder)) == ["ann"]
 
 
+def test_a_micro_batch_of_a_job_is_told_when_all_its_files_are_there(sink: Sink) -> None:
+    """Spark moves the files of a micro-batch out of ``_temporary`` one by one."""
+    first = sink.write(rows_of(0, "ann", group="north"), "batch=7")
+    other = sink.write(rows_of(0, "bob", group="south"), "batch=7/_temporary/0")
+    folder = Folder(sink.folder)
+    assert firsts(folder) == []
+    other.rename(first.parent / first.name.replace("part-00000", "part-00001"))
+    (first.parent / "_temporary" / "0").rmdir()
+    (first.parent / "_temporary").rmdir()
+    assert sorted(firsts(folder)) == ["ann", "bob"]
+
+
+def test_micro_batches_of_a_job_come_in_their_order_whenever_they_were_copied(sink: Sink) -> None:
+    for number in (10, 9, 100):
+        sink.write(rows_of(number, f"k{number}"), f"batch={number}")
+    assert firsts(Folder(sink.folder)) == ["k9", "k10", "k100"]
+
+
 def test_compressed_lines(tmp_path: Path) -> None:
     sink = Sink(tmp_path / "answers", "json")
     plain = sink.write(rows_of(0, "ann"))

@@ -35,6 +35,9 @@ _BATCH = re.compile(r"(\d+)(\.compact)?")
 _JOB = re.compile(r"part-\d+-([0-9a-f-]{36})")
 _PARTITION = re.compile(r"[^/=]+=[^/]*")
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+_UNFINISHED = "_temporary"
+"""From here Spark moves the files of a job to where they belong, one by one."""
+
 _ENDINGS = (".parquet", ".json", ".json.gz", ".jsonl")
 
 
@@ -195,17 +198,21 @@ class Folder:
     def _listed(self) -> list[Batch]:
         """Without a log: files that one job wrote belong together."""
         jobs: dict[str, list[Path]] = {}
+        unfinished: set[Path] = set()
         for path in self.path.rglob("*"):
             inside = path.relative_to(self.path)
+            if path.name == _UNFINISHED and _micro_batch(inside) is not None:
+                unfinished.add(path.parent)
             hidden = any(part.startswith((".", "_")) for part in inside.parts)
             if not hidden and path.name.endswith(_ENDINGS) and path.is_file():
                 jobs.setdefault(_job(str(inside)), []).append(path)
         found = [
-            (max(path.stat().st_mtime_ns for path in paths), job, tuple(sorted(paths)))
+            (_micro_batch(paths[0].relative_to(self.path)) or 0, when, job, tuple(sorted(paths)))
             for job, paths in jobs.items()
-            if job not in self._seen
+            if job not in self._seen and unfinished.isdisjoint(paths[0].parents)
+            for when in [max(path.stat().st_mtime_ns for path in paths)]
         ]
-        return [Batch(job, paths, when // 1_000_000) for when, job, paths in sorted(found)]
+        return [Batch(job, paths, when // 1_000_000) for _, when, job, paths in sorted(found)]
 
 
 def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
@@ -225,6 +232,12 @@ def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
         for job, files in jobs.items()
     ] or [Batch("", (), _changed(path))]
     return [*batches[:-1], replace(batches[-1], number=number)]
+
+
+def _micro_batch(inside: Path) -> int | None:
+    """The number of the micro-batch of ``topwater run`` that a path is of."""
+    name, _, number = inside.parts[0].partition("=")
+    return int(number) if name == JOB_BATCH and number.isdecimal() else None
 
 
 def _job(address: str) -> str:
