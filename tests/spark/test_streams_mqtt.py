@@ -137,6 +137,8 @@ def test_a_query_that_is_stopped_and_goes_on(
         running_query = begun(spark, told, tmp_path, sink)
         publish(broker, sent[:800])
         until(lambda: len(sink.answers) >= 2, running_query)
+        committed = tmp_path / "checkpoint" / "commits" / str(max(sink.tables))
+        until(committed.exists, running_query)  # the first micro-batch is empty, without state
         running_query.stop()
         if made is Broker:
             # It forgets what it has sent to a client that goes before it acknowledges.
