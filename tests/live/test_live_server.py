@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 import time
 from collections.abc import Iterator
 from importlib.resources import files
@@ -103,7 +104,14 @@ def test_nothing_else_is_served(quiet_page: Page, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["elsewhere.example", "127.0.0.1.elsewhere.example", "", "localhost@elsewhere.example"]
+    "host",
+    [
+        "elsewhere.example",
+        "127.0.0.1.elsewhere.example",
+        "",
+        "localhost@elsewhere.example",
+        "[::1].elsewhere.example",
+    ],
 )
 @pytest.mark.parametrize("path", ["", "events", "state.json"])
 def test_another_name_is_refused(quiet_page: Page, path: str, host: str) -> None:
@@ -195,6 +203,29 @@ def test_a_slow_client_holds_up_nobody(page: Page) -> None:
         slow.settimeout(10)
         assert b"event: about" in slow.recv(65_536)  # it was there, and can go on
     assert took < 10
+
+
+def test_those_who_leave_in_the_middle_leave_no_trace(
+    page: Page, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of every write to a connection that is gone, asyncio would log a line on the terminal."""
+    for each in range(500):
+        page.put(answer(each, "ann"))
+    port = int(page.url.rsplit(":", 1)[1].strip("/"))
+    for _ in range(20):
+        client = socket.create_connection(("127.0.0.1", port))
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        client.recv(10)
+        client.close()
+    while page.feed.watchers:
+        time.sleep(0.01)
+    assert caplog.messages == []
+
+
+def test_text_that_is_no_unicode(page: Page) -> None:
+    page.put({"window": {"opens": 0, "closes": 1}, "rows": [{"rank": 1, "label": "\ud800"}]})
+    assert get(page, "state.json").json()["windows"][0]["rows"][0]["label"] == "\ud800"
 
 
 def test_the_port_is_free_again_at_once() -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from topwater.live.feed import Feed, now
@@ -53,6 +53,7 @@ _HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "cache-control": "no-store",
 }
+_BRACKETED = re.compile(r"\[([^\]]*)\](?::\d+)?")
 _PLACE = re.compile(r"([0-9a-f]{8})-(\d{1,15})")
 
 
@@ -87,7 +88,7 @@ def _read(name: str) -> bytes:
 
 
 async def _state(feed: Feed, _: Request) -> Response:
-    return JSONResponse(feed.state())
+    return Response(json.dumps(feed.state()), media_type="application/json")
 
 
 async def _events(feed: Feed, request: Request) -> Response:
@@ -127,6 +128,7 @@ async def _sent(feed: Feed, number: int) -> AsyncIterator[bytes]:
             for entry in feed.since(number):
                 number = entry.number
                 yield b"id: %s-%d\n" % (feed.run.encode(), number) + _lines(entry.kind, entry.body)
+                await asyncio.sleep(0)  # so that it is seen when nobody is there any more
             try:
                 await asyncio.wait_for(woken.wait(), BEAT)
             except TimeoutError:
@@ -194,7 +196,7 @@ def _plain(host: str) -> str:
     ('localhost', '::1', '::1')
     """
     host = host.strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
+    if (bracketed := _BRACKETED.fullmatch(host)) is not None:
+        return bracketed[1]
     name, colon, port = host.rpartition(":")
     return name if colon and port.isdecimal() and ":" not in name else host
