@@ -8,6 +8,7 @@ import os
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 from rich.console import Console
@@ -19,6 +20,7 @@ from topwater.jobs import read_job
 from topwater.jobs.explaining import asked
 from topwater.jobs.files import read
 from topwater.jobs.showing import line_of, windows_of
+from topwater.jobs.sinks import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,6 +132,21 @@ def test_yaml_that_names_itself_over_and_over(tmp_path: Path) -> None:
     began = time.monotonic()
     assert read(tmp_path / "job.yaml").line(("a59", "x")) == 61
     assert time.monotonic() - began < 5
+
+
+def test_the_password_of_a_kafka_sink_is_never_seen_by_spark(tmp_path: Path) -> None:
+    """Kafka's client looks it up: what Spark is told stands in plans and logs."""
+    given = {"kafka.sasl.jaas.config": "password=${KAFKA_KEY}", "kafka.acks": "all"}
+    sink = Sink.of(
+        {"kind": "kafka", "servers": "localhost:9", "topic": "t", "options": given}, tmp_path
+    )
+    batch = MagicMock()
+    sink.write(batch, 0)
+    writer = batch.selectExpr.return_value.write.format.return_value.option.return_value
+    told = writer.option.return_value.options.call_args.kwargs
+    assert told["kafka.sasl.jaas.config"] == "password=${env:KAFKA_KEY}"
+    assert told["kafka.config.providers"] == "env"
+    assert told["kafka.acks"] == "all"
 
 
 def _written(folder: Path, **more: Any) -> Path:

@@ -140,9 +140,11 @@ class Sink:
             writer = rows.write.mode("overwrite").options(**{**options, **self.options})
             writer.format(self.kind).save(f"{self.path}/{BATCH}={number}")
         elif self.kind == "kafka":
+            from topwater.spark.kafka import with_variables
+
             rows = batch.selectExpr("to_json(struct(*)) AS value")
             writer = rows.write.format("kafka").option("kafka.bootstrap.servers", self.servers)
-            writer.option("topic", self.topic).options(**self.options).save()
+            writer.option("topic", self.topic).options(**with_variables(self.options)).save()
         elif self.kind == "spark":
             writer = batch.write.mode("append").format(self.format).options(**self.options)
             writer.save(self.path or None)

@@ -11,6 +11,8 @@ from topwater.errors import EnvironmentProblem
 from topwater.streams.checks import VARIABLE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pyspark.sql import DataFrame, SparkSession
 
     from topwater.streams import KafkaStream
@@ -48,7 +50,18 @@ def options(settings: KafkaStream, once: bool) -> dict[str, str]:
     }
     if settings.max_per_trigger is not None and not once:
         told["maxOffsetsPerTrigger"] = str(settings.max_per_trigger)
-    more = {name: re.sub(VARIABLE, r"${env:\1}", value) for name, value in settings.options.items()}
-    if any(VARIABLE.search(value) for value in settings.options.values()):
-        told |= {"kafka.config.providers": "env", "kafka.config.providers.env.class": _PROVIDER}
-    return {**told, **more}
+    return {**told, **with_variables(settings.options)}
+
+
+def with_variables(options: Mapping[str, str]) -> dict[str, str]:
+    """Options of the connector in which ``${NAME}`` is for Kafka's client to look up.
+
+    Examples
+    --------
+    >>> with_variables({"kafka.sasl.jaas.config": "password=${KEY}"})["kafka.sasl.jaas.config"]
+    'password=${env:KEY}'
+    """
+    told = {name: re.sub(VARIABLE, r"${env:\1}", value) for name, value in options.items()}
+    if told == dict(options):
+        return told
+    return {"kafka.config.providers": "env", "kafka.config.providers.env.class": _PROVIDER} | told
