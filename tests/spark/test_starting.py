@@ -20,6 +20,7 @@ from topwater.portions import portion
 from topwater.spark import answers_from, read_state, start, topk
 from topwater.spark.idle import BEAT, beat, heeded
 from topwater.spark.places import hashes, places
+from topwater.spark.state import lines
 
 if TYPE_CHECKING:
     from observed import Ran
@@ -65,6 +66,29 @@ def test_rows_that_are_no_answers(spark: SparkSession, ran: Ran, tmp_path: Path)
     table = topk(spark.read.parquet(ran.events), query(), source())
     with pytest.raises(QueryError, match=r"a table(.|\n)*answers\.write"):
         start(table, to="noop", checkpoint=tmp_path)
+
+
+@pytest.mark.spark
+def test_a_query_that_got_no_event_yet_can_be_started_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    plain = TopKQuery(key="who", time="at", score="n", k=1, window=tumbling("1 min"))
+    (tmp_path / "in").mkdir()
+
+    def run(number: int, *said: str) -> None:
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(said))
+        events = spark.readStream.schema("who string, at timestamp, n int")
+        wanted = topk(events.json(str(tmp_path / "in")).where("who != 'nobody'"), plain)
+        out, state = tmp_path / "out", tmp_path / "state"
+        start(wanted, path=out, checkpoint=state, trigger=NOW).awaitTermination()
+
+    run(1, '{"who": "nobody", "at": "2026-01-01T00:00:01Z", "n": 1}')
+    assert read_state(spark, tmp_path / "state") == []
+    assert lines([]) == ["nothing yet: no event has come"]
+    ann = '{"who": "ann", "at": "2026-01-01T00:00:01Z", "n": 1}'
+    run(2, ann, ann.replace("00:00:01", "00:05:01"))
+    found = spark.read.parquet(str(tmp_path / "out")).where("rank = 1").collect()
+    assert [row.key for row in found] == ["ann"]
 
 
 @pytest.mark.spark

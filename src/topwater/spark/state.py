@@ -57,7 +57,8 @@ class ShardState:
 def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
     """The state of a query as of its last finished micro-batch, shard by shard.
 
-    The query may be running: nothing is changed or locked.
+    The query may be running: nothing is changed or locked. A shard that has got no event yet
+    remembers nothing, and is left out.
 
     Parameters
     ----------
@@ -120,6 +121,8 @@ def was_used(spark: SparkSession, checkpoint: str) -> bool:
 
 def lines(states: list[ShardState]) -> list[str]:
     """States as text, for people."""
+    if not states:
+        return ["nothing yet: no event has come"]
     query = states[0].holds.query
     found = [f"query    {query.to_json()}"]
     for state in states:
@@ -160,11 +163,12 @@ def has_state(spark: SparkSession, checkpoint: str, name: str) -> bool:
 
 
 def state_rows(spark: SparkSession, checkpoint: str, name: str) -> list[Row]:
-    """What the state variable of this name holds, one row for each shard."""
+    """What the state variable of this name holds, one row for each shard that has got events."""
     with _readable(checkpoint):
         found = _operators(spark, checkpoint, name)
-        rows = [row for operator in found for row in _of(spark, checkpoint, operator, name)]
-        return rows or _none(checkpoint)
+        if not found:
+            raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
+        return [row for operator in found for row in _of(spark, checkpoint, operator, name)]
 
 
 def _operators(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
@@ -193,10 +197,6 @@ def _cause(error: PySparkException | Py4JError) -> str:
 def _of(spark: SparkSession, checkpoint: str, operator: int, name: str) -> list[Row]:
     reader = spark.read.format("statestore").option("stateVarName", name)
     return reader.option("operatorId", operator).load(checkpoint).select("value.*").collect()
-
-
-def _none(checkpoint: str) -> list[Row]:
-    raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
 
 
 def _files(spark: SparkSession, folder: str) -> list[str]:
