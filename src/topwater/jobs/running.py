@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
 import tempfile
 import time
@@ -68,20 +69,44 @@ def run(
             display.say(f"live page: {page.url}")
         at = stack.enter_context(example(job.needs_example))
         stop = stack.enter_context(stop_flag())
+        stack.enter_context(_calm(stop))
         if spark is None:
             with display.waiting("starting Spark"):
                 spark = _session(job, log_file)
             stack.callback(spark.stop)
             stop.raise_if_set()
         try:
-            for rows in answered(job, spark, display, stop, at=at, once=once):
-                display.window(rows)
-                if page is not None:
-                    _put(page, rows, job)
+            with _calm(stop):
+                for rows in answered(job, spark, display, stop, at=at, once=once):
+                    display.window(rows)
+                    if page is not None:
+                        _put(page, rows, job)
         except KeyboardInterrupt:
             display.end()
             raise
         display.end()
+
+
+@contextlib.contextmanager
+def _calm(stop: StopFlag) -> Iterator[None]:
+    """What fails after the user wants an end is the end.
+
+    Who stops all processes at once, as systemd and ``timeout`` do, stops Java too: calls to it
+    then fail, and Py4J logs that. How far the query came is in its checkpoint.
+    """
+
+    def still_wanted(_: logging.LogRecord) -> bool:
+        return not stop.is_set()
+
+    root = logging.getLogger()
+    root.addFilter(still_wanted)
+    try:
+        yield
+    except Exception:
+        stop.raise_if_set()
+        raise
+    finally:
+        root.removeFilter(still_wanted)
 
 
 def _require_end(job: Job) -> None:
