@@ -49,6 +49,16 @@ def test_every_command_shows_how_it_is_used(path: tuple[str, ...]) -> None:
     assert f"topwater {' '.join(path)}" in COMMANDS[path].epilog
 
 
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_fits_a_terminal_of_80_columns(path: tuple[str, ...]) -> None:
+    shown = CliRunner().invoke(app, [*path, "--help"], terminal_width=80, env={"COLUMNS": "80"})
+    lines = [line.strip() for line in shown.output.splitlines()]
+    for example in (COMMANDS[path].epilog or "").splitlines():
+        assert example.strip().replace(r"\[", "[") in lines
+    for paragraph in COMMANDS[path].help.split("\n\n"):
+        assert "\n" not in paragraph
+
+
 @pytest.mark.parametrize("line", examples())
 def test_every_example_can_be_read(line: str) -> None:
     words = shlex.split(line, comments=True)

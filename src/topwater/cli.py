@@ -133,7 +133,7 @@ def init(
         "topwater run job.toml --check  # is all there that it needs?",
         "topwater run job.toml --set query.k=10 --set sink.path=elsewhere",
         "topwater run job.toml --live  # and watch it in a browser",
-        "topwater run query.rq --stream :S=mentions --service :BKG=http://127.0.0.1:8765/sparql",
+        "topwater run query.rq --stream :S=mentions --service :BKG=example:followers",
         "topwater run job.toml --once --json > windows.jsonl",
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import re
 import signal
@@ -30,6 +31,7 @@ _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
 _CODED = re.compile(r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+)")
 _LONGEST = 500
+_WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What steers a terminal, or turns the order of letters round."""
 
@@ -39,7 +41,14 @@ class Terminated(KeyboardInterrupt):
 
 
 class Commands(TyperGroup):
-    """Commands whose misuse is told in the same two lines as every other error."""
+    """Commands whose misuse is told in the same two lines as every other error.
+
+    Their help fills the terminal, wherever the lines of a docstring end.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        _let_flow(self)
 
     def main(
         self,
@@ -62,6 +71,14 @@ class Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+def _let_flow(command: Any) -> None:
+    """Leave the line breaks of a command's help, and of those below it, to the terminal."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    for each in getattr(command, "commands", {}).values():
+        _let_flow(each)
+
+
 def _end_misused(error: Exception) -> None:
     """End if the command line can't be read; raise what is no misuse."""
     if type(error).__name__ == "NoArgsIsHelpError":
@@ -77,10 +94,15 @@ def _end_misused(error: Exception) -> None:
 
 
 def examples_of(*commands: str) -> str:
-    """What stands below the help of a command: how it is used, with a word on why after a #."""
+    """What stands below the help of a command: how it is used, with a word on why after a #.
+
+    The words stand below each other where there is room.
+    """
     parts = [each.partition("  # ") for each in commands]
     width = max((len(said) for said, _, why in parts if why), default=0)
     lines = [f"{said:<{width}}  # {why}" if why else said for said, _, why in parts]
+    if max(map(len, lines)) > _WIDTH:
+        lines = list(commands)
     return "\n".join(["Examples:", *(f"  {line}".replace("[", r"\[") for line in lines)])
 
 

@@ -145,7 +145,7 @@ def remote(
 @app.command(
     epilog=examples_of(
         "topwater bench standing --quick",
-        "topwater bench standing --data uniform --d 2 --k 9 --algorithms pa,snn  # a part",
+        "topwater bench standing --data uniform --k 9 --algorithms pa,snn  # a part",
         "topwater bench standing --errors --runs 20  # how often pa errs",
     )
 )
