@@ -91,8 +91,8 @@ SETTINGS = {
     'query.k="three"': "query.k: must be a whole number",
     'query.window={width="1 min", step="3 min"}': "is shorter than the step",
     'query.window={width="3 min", step="0 s"}': "query.window.step: must be positive",
-    'query.window="soon"': "'soon' is not a duration",
-    'query.window="3 min every now"': "'now' is not a duration",
+    'query.window="soon"': "'soon' is no window",
+    'query.window="3 min every now"': "'3 min every now' is no window",
     'query.window={width="3 min", stop="1 min"}': "did you mean step?",
     'query.window={width=10, step=5, by="count"}': "query.window: depends on the order of events",
     "query.key=usr": "query.key: the stream has no column 'usr'",
@@ -127,7 +127,8 @@ SETTINGS = {
     "query.refresh.budget={fetches=7, accuracy=2}": "accuracy",
     'query.refresh={remote="f", policy="wbm", estimator="guess"}': "'guess' is unknown",
     "query.refresh.spare=-1": "query.refresh.spare",
-    "query.refresh.remote=g": "the remote value 'g' is not used",
+    "query.refresh.remote=g": "'f' is not among what the stream contributes\n  fix: use: n, g",
+    'query.score="n"': "the remote value 'f' is not used",
     "query.refresh.remote=n": "names both a remote and a stream value",
     "query.refresh.polcy=lru": "refresh.polcy: no such setting\n  fix: did you mean policy?",
     # the stream
@@ -275,7 +276,8 @@ def test_a_port_that_is_taken(folder: Path, taken: int) -> None:
 def test_services_and_brokers_that_do_not_answer(folder: Path) -> None:
     asked = [word for setting in HTTP for word in ("--set", setting)]
     (folder / "job.toml").write_text(JOB.split("[source]")[0] + "[source]\n")
-    assert "no answer from http://127.0.0.1:9" in told("run", "job.toml", "--check", *asked, code=1)
+    said = told("run", "job.toml", "--check", *asked, code=1)
+    assert "--set source.url: no answer from http://127.0.0.1:9" in said
     broker = 'stream={kind="mqtt", url="mqtt://127.0.0.1:9", topics=["t"], spool="s", '
     columns = 'schema="user string, at timestamp"}'
     said = told("run", "job.toml", "--check", *asked, "--set", broker + columns, code=1)

@@ -355,12 +355,6 @@ class TopKQuery:
                     field="refresh.remote",
                     fix="give one of them another name",
                 )
-            if self.refresh.remote not in self.score.columns:
-                raise QueryError(
-                    f"the remote value {self.refresh.remote!r} is not used",
-                    field="score",
-                    fix="use it in the score, or leave refresh out",
-                )
             names = [*names, self.refresh.remote]
         for name in self.score.columns:
             if name not in names:
@@ -369,6 +363,12 @@ class TopKQuery:
                     field="score",
                     fix=f"use: {', '.join(names)}; or add it to take",
                 )
+        if self.refresh is not None and self.refresh.remote not in self.score.columns:
+            raise QueryError(
+                f"the remote value {self.refresh.remote!r} is not used",
+                field="score",
+                fix="use it in the score, or leave refresh out",
+            )
 
 
 def _jump(given: Any, window: Any) -> Millis:

@@ -89,4 +89,5 @@ def _ask(job: Job, name: str) -> None:
         check = getattr(source, "check", None)
         with contextlib.closing(source) if hasattr(source, "close") else contextlib.nullcontext():
             if check is not None:
-                check()
+                with job.written.blamed(*(("services", name) if job.plan else ("source",))):
+                    check()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from topwater.errors import QueryError
+from topwater.errors import QueryError, SourceError
 
 Place: TypeAlias = tuple[str, ...]
 ENDINGS = (".toml", ".yaml", ".yml")
@@ -99,6 +99,10 @@ class Written:
             problem = error.problem.removeprefix(f"{error.field}: ")
             found = self._found(error.field, place, inner)
             raise self.error(problem, found, _closer(problem, found, error.fix)) from None
+        except SourceError as error:
+            problem = error.problem.removeprefix(f"{error.field}: ")
+            told = self.error(problem, self._found(error.field, place, inner), error.fix)
+            raise SourceError(told.problem, fix=told.fix) from None
 
     def _says(self, place: Place) -> bool:
         table: Any = self.said

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from topwater.errors import QueryError
 from topwater.jobs.files import Written, meant
 from topwater.jobs.job import ONE, Job, job_of, sink_of
 from topwater.jobs.sources import source_of
 from topwater.jobs.streaming import JobStream, stream_of
 from topwater.query import TopKQuery
-from topwater.windows import Windows
+from topwater.windows import Windows, millis
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
 _WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
@@ -56,11 +57,24 @@ def query_of(written: Written) -> TopKQuery:
 
 def _window(given: Mapping[str, Any]) -> Any:
     window = given["window"]
-    if isinstance(window, str) and (found := _WINDOW.fullmatch(window)):
-        return {"width": found[1], "step": found[2] or found[1]}
+    if isinstance(window, str):
+        return _window_in_words(window)
     if isinstance(window, Mapping) and "step" not in window and "width" in window:
         return {**window, "step": window["width"]}
     return window
+
+
+def _window_in_words(window: str) -> dict[str, int]:
+    found = _WINDOW.fullmatch(window)
+    try:
+        width, step = ("", "") if found is None else (found[1], found[2] or found[1])
+        return {"width": millis(width), "step": millis(step)}
+    except QueryError:
+        raise QueryError(
+            f"{window!r} is no window",
+            field="window",
+            fix='write "9 min every 3 min", or "10 min" for windows side by side',
+        ) from None
 
 
 def _check_host(written: Written, query: TopKQuery) -> None:
