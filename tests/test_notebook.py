@@ -233,3 +233,11 @@ def test_an_editor_knows_every_setting_of_a_source(settings: Any, make: Any) -> 
     _, *own = inspect.signature(make).parameters
     # The pattern of SPARQL has a place of its own.
     assert {*settings.__annotations__} == {*own, *SETTINGS} - {"pattern"}
+
+
+def test_a_picture_can_be_opened_whatever_a_key_holds(tmp_path: Path) -> None:
+    shown = answer(f'{EVIL}"&\x00\x1b\ud800\ufffe', group="<b>\x00")
+    for chart in (shown.plot(), Answers([replace(shown, group=None)]).plot()):
+        picture = ET.parse(chart.save(tmp_path / "chart.svg"))  # noqa: S314
+        assert not list(picture.iter("{http://www.w3.org/2000/svg}script"))
+        assert "<script>" in "".join(picture.getroot().itertext())

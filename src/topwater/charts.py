@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -25,6 +26,9 @@ _PALETTE = (
     "#c25fa8",
     "#8a8a8a",
 )
+
+_UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML has no place for: one such character, and no viewer opens the picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +69,18 @@ def line_chart(title: str, x_label: str, places: Sequence[str], lines: Sequence[
     low, high, step = _rounded(lines)
     scale = _Scale(low, high, len(places))
     parts = [
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(title)}">',
-        f'<text class="title" x="{_LEFT}" y="18">{escape(title)}</text>',
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{_text(title)}">',
+        f'<text class="title" x="{_LEFT}" y="18">{_text(title)}</text>',
         *_grid(scale, step),
         *_places(scale, places, x_label),
         *(_line(scale, line, places) for line in lines),
         "</svg>",
     ]
     return "".join(parts)
+
+
+def _text(text: str) -> str:
+    return escape(_UNWRITABLE.sub("\ufffd", text))
 
 
 def _rounded(lines: Sequence[Series]) -> tuple[float, float, float]:
@@ -104,13 +112,13 @@ def _grid(scale: _Scale, step: float) -> list[str]:
 def _places(scale: _Scale, places: Sequence[str], label: str) -> list[str]:
     every = _every(places, _WIDTH - _LEFT - _RIGHT)
     ticks = [
-        f'<text x="{scale.x(at):.1f}" y="{_HEIGHT - 24}" text-anchor="middle">{escape(name)}</text>'
+        f'<text x="{scale.x(at):.1f}" y="{_HEIGHT - 24}" text-anchor="middle">{_text(name)}</text>'
         for at, name in enumerate(places)
         if at % every == 0
     ]
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
     ticks.append(
-        f'<text x="{middle:.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{escape(label)}</text>'
+        f'<text x="{middle:.1f}" y="{_HEIGHT - 6}" text-anchor="middle">{_text(label)}</text>'
     )
     return ticks
 
@@ -144,7 +152,7 @@ def _line(scale: _Scale, line: Series, places: Sequence[str]) -> str:
 
 
 def _dot(line: Series, x: float, y: float, place: str, value: float) -> str:
-    told = escape(f"{line.name}, {place}: {value:.4g}")
+    told = _text(f"{line.name}, {place}: {value:.4g}")
     place_and_fill = f'cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{line.colour}"'
     return f"<circle {place_and_fill}><title>{told}</title></circle>"
 
@@ -164,7 +172,7 @@ def bar_chart(title: str, names: Sequence[str], values: Sequence[float]) -> str:
         y = _TOP + _ROW * at
         long = room * abs(value) / most if math.isfinite(value) else 0.0
         parts.append(
-            f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{escape(_short(name))}</text>'
+            f'<text x="{_LABEL - 8}" y="{y + 16}" text-anchor="end">{_text(_short(name))}</text>'
             f'<rect x="{_LABEL}" y="{y + 4}" width="{long:.1f}" height="{_ROW - 9}" rx="3" '
             f'fill="{_PALETTE[0]}"/>'
             f'<text x="{_LABEL + long + 6:.1f}" y="{y + 16}">{value:.4g}</text>'
@@ -189,7 +197,7 @@ def bump_chart(
     every = _every(places, _WIDTH - _LEFT - _LABEL)
     parts += [
         f'<text x="{_place_x(at, places):.1f}" y="{foot}" text-anchor="middle">'
-        f"{escape(place)}</text>"
+        f"{_text(place)}</text>"
         for at, place in enumerate(places)
         if at % every == 0
     ]
@@ -213,13 +221,13 @@ def _rank_lines(k: int) -> list[str]:
 
 
 def _tinted(name: str, colour: str) -> str:
-    return f'<tspan style="fill:{colour}">{escape(_short(name))}</tspan>'
+    return f'<tspan style="fill:{colour}">{_text(_short(name))}</tspan>'
 
 
 def _opened(title: str, height: int) -> str:
     return (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{escape(title)}">'
-        f'<text class="title" x="{_LEFT}" y="18">{escape(title)}</text>'
+        f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{_text(title)}">'
+        f'<text class="title" x="{_LEFT}" y="18">{_text(title)}</text>'
     )
 
 
@@ -242,7 +250,7 @@ def _bumps(name: str, ranks: Sequence[int | None], places: Sequence[str], colour
         if rank is None:
             continue
         x, y = _place_x(at, places), _rank_y(rank)
-        told = escape(f"{name}, {places[at]}: {rank}")
+        told = _text(f"{name}, {places[at]}: {rank}")
         parts.append(
             f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>'
         )
