@@ -17,6 +17,17 @@ from topwater.windows import Windows, millis
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
 _WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
+_WHOLE = frozenset({"bigint", "byte", "int", "integer", "long", "short", "smallint", "tinyint"})
+_KEY = (_WHOLE | {"char", "string", "varchar"}, "use text or whole numbers")
+_TIME = (
+    _WHOLE | {"date", "timestamp", "timestamp_ltz", "timestamp_ntz"},
+    "use a timestamp, or a bigint of milliseconds since 1970",
+)
+_NUMBER = (
+    _WHOLE | {"boolean", "dec", "decimal", "double", "float", "numeric", "real"},
+    "use a number: say so in the schema of the stream",
+)
+_FITTING = {"key": _KEY, "group_by": _KEY, "time": _TIME}
 _REFRESH = (("refresh",), ("refresh", "budget"))
 
 
@@ -116,6 +127,9 @@ def _check_columns(written: Written, query: TopKQuery, stream: JobStream) -> Non
     where = "score" if query.take == "each" else "take"
     for setting, column in [*used, *((where, name) for name in query.value_columns)]:
         if column not in known:
-            raise written.error(
-                f"the stream has no column {column!r}", ("query", setting), meant(column, known)
-            )
+            fix = meant(column, list(known))
+            raise written.error(f"the stream has no column {column!r}", ("query", setting), fix)
+        fitting, fix = _FITTING.get(setting, _NUMBER)
+        if known[column] not in fitting:
+            problem = f"the column {column!r} is of type {known[column]}"
+            raise written.error(problem, ("query", setting), fix)

@@ -40,15 +40,16 @@ class JobStream:
     mapped: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def columns(self) -> list[str]:
-        """The columns, as far as they are known before Spark starts."""
+    def columns(self) -> dict[str, str]:
+        """The columns and their types, as far as they are known before Spark starts."""
         told = self.settings
         if told.rdf:
-            return ["time", "value"]
+            return {"time": "timestamp", "value": "string"}
         if not told.schema:
-            return []
-        added = [getattr(told, f"{name}_column", "") for name in ("topic", "arrived")]
-        return [*columns(told.schema), *(name for name in added if name)]
+            return {}
+        given = {"topic": "string", "arrived": "timestamp"}
+        added = {getattr(told, f"{name}_column", ""): kind for name, kind in given.items()}
+        return columns(told.schema) | {name: kind for name, kind in added.items() if name}
 
     def open(self, spark: SparkSession, *, once: bool) -> DataFrame:
         """The rows: a table if it is read once."""
