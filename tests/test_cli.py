@@ -9,6 +9,7 @@ import threading
 from importlib.metadata import version
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from topwater import demo
@@ -16,7 +17,7 @@ from topwater.cli import app
 from topwater.demo import Report, Scene
 from topwater.demo.rivals import Contender, Field
 from topwater.errors import EnvironmentProblem
-from topwater.terminal import cause, stop_flag
+from topwater.terminal import cause, stop_flag, told
 
 runner = CliRunner()
 
@@ -84,16 +85,44 @@ def test_an_unknown_policy_is_refused_before_spark_starts() -> None:
 
 
 def test_the_cause_is_found_in_what_java_says() -> None:
-    told = "An error occurred while calling o4.parquet.\n: org.apache.spark.SparkException: "
-    told += "[FAILED_READ_FILE.NO_HINT] Encountered error while reading in/1.json.\n"
-    told += "If not, convert it. SQLSTATE: KD001\n\tat org.apache.spark.X(X.scala:1)\n\t... 3 more"
-    assert cause(ValueError(told)) == "Encountered error while reading in/1.json."
+    said = "An error occurred while calling o4.parquet.\n: org.apache.spark.SparkException: "
+    said += "[FAILED_READ_FILE.NO_HINT] Encountered error while reading in/1.json.\n"
+    said += "If not, convert it. SQLSTATE: KD001\n\tat org.apache.spark.X(X.scala:1)\n\t... 3 more"
+    assert cause(ValueError(said)) == "Encountered error while reading in/1.json."
     failed = "[STREAM_FAILED] Query [id = 7] terminated with exception: boom\nit broke"
     assert cause(ValueError(failed)) == "it broke"
 
 
 def test_an_error_without_words_is_named_by_its_type() -> None:
     assert cause(ValueError()) == "ValueError"
+
+
+def test_what_java_says_inside_of_what_python_says() -> None:
+    """A table that is read in a micro-batch fails in Java, and Python only tells where."""
+    error = ValueError(
+        "An exception was raised by the Python Proxy. Return Message: Traceback (most recent):\n"
+        "    raise Py4JJavaError(\n"
+        "py4j.protocol.Py4JJavaError: An error occurred while calling o386.collectToPython.\n"
+        ": org.x.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file "
+        "in/b.parquet.  SQLSTATE: KD001\n\tat org.x.Y.z(Y.scala:920)\n"
+    )
+    assert cause(error) == "Encountered error while reading file in/b.parquet."
+
+
+def test_our_own_errors_keep_their_fix_on_their_way_through_spark(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(typer.Exit), told():
+        raise ValueError(
+            "[STREAM_FAILED] Query terminated with exception: Traceback (most recent call last):\n"
+            '  File "x.py", line 2, in latestOffset\n'
+            "topwater.errors.StateError: the spool s can't be written: No space left on device\n"
+            "  fix: make room for it, and start again: nothing is lost\n\n\tat org.x.Y\n"
+        )
+    assert capsys.readouterr().err == (
+        "error: the spool s can't be written: No space left on device\n"
+        "  fix: make room for it, and start again: nothing is lost\n"
+    )
 
 
 def test_ctrl_c_sets_the_flag_and_the_old_handler_comes_back() -> None:

@@ -29,7 +29,13 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
-_CODED = re.compile(r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+)")
+_CODED = re.compile(
+    r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+?)(?:\s+SQLSTATE: \w+)?$"
+)
+_OURS = re.compile(r"^topwater\.errors\.\w+: (.+)\n  fix: (.+)$", re.MULTILINE)
+"""An error of ours that was raised in another process of Spark's."""
+_CALLED = "py4j.protocol.Py4JJavaError"
+"""What Python says of an error in Java: not what went wrong, only where."""
 _LONGEST = 500
 _WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -146,6 +152,8 @@ def _words(error: BaseException) -> str:
     if isinstance(error, TopwaterError):
         fix = error.fix or "see the traceback with --debug"
         return f"error: {_lines(error.problem)}\n  fix: {_lines(fix)}"
+    if ours := _OURS.findall(str(error)):
+        return "error: {}\n  fix: {}".format(*map(plain, ours[-1]))
     return f"error: {plain(cause(error))}\n  fix: see the traceback with --debug"
 
 
@@ -182,7 +190,8 @@ def cause(error: BaseException) -> str:
         return type(error).__name__
     if any("Traceback" in line for line in lines):
         raised = [line for line in lines if _RAISED.match(line)]
-        return _one_line((raised or lines)[-1])
+        if not raised or not raised[-1].startswith(_CALLED):
+            return _one_line((raised or lines)[-1])
     coded = [found[1] for line in lines if (found := _CODED.search(line))]
     return _one_line((coded or lines)[-1])
 
