@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 
@@ -39,7 +40,7 @@ def steps(query: TopKQuery) -> Iterator[tuple[str, str]]:
     """Each step with its name."""
     yield "window", _window(query)
     if not isinstance(query.take, str):
-        taken = ", ".join(f"{name} = {text}" for name, text in query.take.items())
+        taken = ", ".join(f"{name} = {_unquoted(text)}" for name, text in query.take.items())
         yield "take", f"{taken}, for each {query.key} of a window"
     if query.group_by is not None:
         yield "groups", f"one ranking for each {query.group_by}"
@@ -51,6 +52,17 @@ def steps(query: TopKQuery) -> Iterator[tuple[str, str]]:
     yield "list", _kept(query)
     if query.lateness:
         yield "late", f"events may come {span(query.lateness)} out of order"
+
+
+def _unquoted(aggregate: str) -> str:
+    """An aggregate as people write it: with quotes only where the column needs them.
+
+    Examples
+    --------
+    >>> _unquoted("sum(`amount`)"), _unquoted("sum(`amount paid`)")
+    ('sum(amount)', 'sum(`amount paid`)')
+    """
+    return re.sub(r"`(\w+)`", r"\1", aggregate)
 
 
 def promise(query: TopKQuery) -> str:
