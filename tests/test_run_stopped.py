@@ -35,5 +35,5 @@ def test_a_signal_to_all_processes_is_a_calm_end(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGTERM)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 143, said
-    assert "Traceback" not in said
+    assert "Traceback" not in said, said
     assert said.endswith("stopped\n")

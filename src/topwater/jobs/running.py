@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from topwater.live import Page
 
 _PATIENCE = 5.0
+_OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
 
 
 def run(
@@ -98,15 +99,17 @@ def _calm(stop: StopFlag) -> Iterator[None]:
     def still_wanted(_: logging.LogRecord) -> bool:
         return not stop.is_set()
 
-    root = logging.getLogger()
-    root.addFilter(still_wanted)
+    loggers = [logging.getLogger(name) for name in _OF_JAVA]
+    for each in loggers:
+        each.addFilter(still_wanted)
     try:
         yield
     except Exception:
         stop.raise_if_set()
         raise
     finally:
-        root.removeFilter(still_wanted)
+        for each in loggers:
+            each.removeFilter(still_wanted)
 
 
 def _require_end(job: Job) -> None:
