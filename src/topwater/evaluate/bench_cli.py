@@ -9,6 +9,8 @@ import typer
 from topwater.terminal import Debug, Quiet, examples_of, told
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
     from rich.table import Table
 
@@ -47,17 +49,11 @@ def core(
     Speed is a ratio to one numpy.max over the same scores. Takes about a quarter of an hour.
     """
     from topwater.evaluate.bench_core import FULL, QUICK, bench_core
-    from topwater.evaluate.benching import write_json
 
     names = [name.strip() for name in lists.split(",") if name.strip()]
     with told(debug):
         report = bench_core(QUICK if quick else FULL, names, seed=seed, quiet=quiet)
-    if as_json:
-        write_json(report)
-    else:
-        from rich.console import Console
-
-        _show(report, Console(highlight=False))
+    _tell(report, as_json, _show, "targets of panes")
 
 
 @app.command(
@@ -90,22 +86,13 @@ def spark(
     the one that people write first. Takes about twenty minutes.
     """
     from topwater.evaluate import bench_spark
-    from topwater.evaluate.benching import write_json
+    from topwater.evaluate.bench_spark_tables import show
 
     effort = bench_spark.quick if quick else bench_spark.full
     with told(debug):
         chosen = effort() if rows is None else effort(rows)
         report = bench_spark.bench_spark(chosen, seed=seed, quiet=quiet)
-    if as_json:
-        write_json(report)
-    else:
-        from rich.console import Console
-
-        from topwater.evaluate.bench_spark_tables import show
-
-        console = Console(highlight=False)
-        show(report, console)
-        _show_targets(report["targets"], "targets on Spark", console)
+    _tell(report, as_json, show, "targets on Spark")
 
 
 @app.command(
@@ -126,20 +113,11 @@ def remote(
     The service runs on this machine, in a process of its own. Takes about three minutes.
     """
     from topwater.evaluate.bench_remote import FULL, QUICK, bench_remote
-    from topwater.evaluate.benching import write_json
+    from topwater.evaluate.bench_remote_tables import show
 
     with told(debug):
         report = bench_remote(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    if as_json:
-        write_json(report)
-    else:
-        from rich.console import Console
-
-        from topwater.evaluate.bench_remote_tables import show
-
-        console = Console(highlight=False)
-        show(report, console)
-        _show_targets(report["targets"], "targets of remote sources", console)
+    _tell(report, as_json, show, "targets of remote sources")
 
 
 @app.command(
@@ -173,21 +151,12 @@ def standing(
     Speed is a ratio to one compiled pass that only computes all scores. Takes about an hour; the
     options choose a part.
     """
-    from topwater.evaluate.benching import write_json
+    from topwater.evaluate.bench_standing_tables import show, show_errors
 
     with told(debug):
         part = (data, k, d, algorithms)
         report = _errors(quick, runs, seed, quiet) if errors else _speed(quick, part, seed, quiet)
-    if as_json:
-        write_json(report)
-    else:
-        from rich.console import Console
-
-        from topwater.evaluate.bench_standing_tables import show, show_errors
-
-        console = Console(highlight=False)
-        (show_errors if errors else show)(report, console)
-        _show_targets(report["targets"], "targets of standing queries", console)
+    _tell(report, as_json, show_errors if errors else show, "targets of standing queries")
 
 
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
@@ -204,9 +173,27 @@ def _speed(quick: bool, part: tuple[str, ...], seed: int, quiet: bool) -> dict[s
     return bench_standing(part_of(QUICK if quick else FULL, *part), seed=seed, quiet=quiet)
 
 
+def _tell(
+    report: dict[str, Any],
+    as_json: bool,
+    show: Callable[[dict[str, Any], Console], None],
+    title: str,
+) -> None:
+    """The report as JSON, or as tables: what was measured, then what it should have been."""
+    if as_json:
+        from topwater.evaluate.benching import write_json
+
+        write_json(report)
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    show(report, console)
+    _show_targets(report["targets"], title, console)
+
+
 def _show(report: dict[str, Any], console: Console) -> None:
     console.print(_rows_table(report["rows"]))
-    _show_targets(report["targets"], "targets of panes", console)
     if (memory := report["memory"]) is None:
         return
     console.print(
