@@ -75,6 +75,10 @@ def run(
             with display.waiting("starting Spark"):
                 spark = _session(job, log_file)
             stack.callback(spark.stop)
+            # Its server of accumulators prints a traceback if Java goes first, and does no more.
+            server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+            if server is not None:
+                server.handle_error = lambda *_: None
             stop.raise_if_set()
         try:
             with _calm(stop):
