@@ -89,7 +89,7 @@ SETTINGS = {
     # the query
     "query.k=0": "job.toml, line 7: query.k: must be a whole number of at least 1, not 0",
     'query.k="three"': "query.k: must be a whole number",
-    'query.window={width="1 min", step="3 min"}': "is shorter than the step",
+    'query.window={width="1 min", step="3 min"}': "1 min is shorter than the step 3 min",
     'query.window={width="3 min", step="0 s"}': "query.window.step: must be positive",
     'query.window="soon"': "'soon' is no window",
     'query.window="3 min every now"': "'3 min every now' is no window",
@@ -212,6 +212,7 @@ def test_a_wrong_query(folder: Path, expected: str) -> None:
         ("none.toml", "none.toml can't be read: No such file or directory"),
         ("none.rq", "the query none.rq can't be read"),
         ("in", "in can't be read: Is a directory"),
+        ("job.txt", "the name of job.txt does not tell what it holds\n  fix: name it *.rq"),
         ("query.rq --stream :S=rdf", "--service ':BKG=URL', or write it under [services]"),
         ("query.rq --service :BKG=http://127.0.0.1:9/", "the stream <http://example.org/S> is no"),
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=/no", "/no is not there"),
@@ -221,6 +222,7 @@ def test_a_wrong_query(folder: Path, expected: str) -> None:
     ],
 )
 def test_files_and_places(folder: Path, arguments: str, expected: str) -> None:
+    (folder / "job.txt").touch()
     assert expected in told("run", *arguments.split())
 
 

@@ -14,7 +14,7 @@ from collected import Collected
 from topwater import QueryError
 from topwater.jobs import Job, read_job
 from topwater.jobs.running import run
-from topwater.live.folder import Folder
+from topwater.live.folder import EXPLAINED, Folder
 from topwater.terminal import told
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ def test_files_of_every_kind(spark: SparkSession, folder: Path) -> None:
     texts = [file.read_text() for file in (folder / "json").glob("batch=*/*.json")]
     assert shown([json.loads(line) for text in texts for line in text.splitlines()]) == WINDOWS
     assert shown(pq.read_table(folder / "parquet").to_pylist()) == WINDOWS
+    assert (folder / "parquet" / EXPLAINED).read_text().startswith("the 2 best of each window")
     page = [[row["label"] for row in each["rows"]] for each in Folder(folder / "parquet").news()]
     assert page == [[key for key, _ in rows] for rows in WINDOWS.values()]
     texts = [file.read_text() for file in (folder / "csv").glob("batch=*/*.csv")]

@@ -37,6 +37,8 @@ _OURS = re.compile(r"^topwater\.errors\.\w+: (.+)\n  fix: (.+)$", re.MULTILINE)
 _CALLED = "py4j.protocol.Py4JJavaError"
 """What Python says of an error in Java: not what went wrong, only where."""
 _LONGEST = 500
+_KNOWN = (("failed to connect back", "the machine is too busy: let other work end, and try again"),)
+"""What to do about causes that are not ours, by words in them."""
 _WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """What steers a terminal, or turns the order of letters round."""
@@ -154,7 +156,9 @@ def _words(error: BaseException) -> str:
         return f"error: {_lines(error.problem)}\n  fix: {_lines(fix)}"
     if ours := _OURS.findall(str(error)):
         return "error: {}\n  fix: {}".format(*map(plain, ours[-1]))
-    return f"error: {plain(cause(error))}\n  fix: see the traceback with --debug"
+    found = plain(cause(error))
+    fix = next((fix for words, fix in _KNOWN if words in found), "see the traceback with --debug")
+    return f"error: {found}\n  fix: {fix}"
 
 
 def plain(text: str) -> str:

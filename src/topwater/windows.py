@@ -168,9 +168,10 @@ class Windows:
                     fix="give how much each window covers (width) and how far it moves (step)",
                 )
         if self.width < self.step:
+            shown = span if self.by == "time" else str
             raise QueryError(
-                f"{self.width} is shorter than the step {self.step}: events between two windows "
-                "would be in none",
+                f"{shown(self.width)} is shorter than the step {shown(self.step)}: events between "
+                "two windows would be in none",
                 field="window.width",
                 fix="make width at least as long as step; width = step gives tumbling windows",
             )

@@ -5,12 +5,14 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import httpx
 import pytest
 from live_sink import Sink
 from typer.testing import CliRunner
 
 from topwater.cli import app
 from topwater.live import watching
+from topwater.live.folder import EXPLAINED
 
 
 def ended(*arguments: str) -> tuple[int, str]:
@@ -71,3 +73,16 @@ def test_who_else_can_read_it_is_said_and_the_browser_opened(
     warning, line, url = said
     assert warning.startswith("warning: everybody who reaches this machine can read the page")
     assert line.startswith(f"{url} shows what is written to {tmp_path}")
+
+
+def test_a_job_left_beside_its_answers_what_they_answer(tmp_path: Path) -> None:
+    (tmp_path / EXPLAINED).write_text("who is mentioned most")
+    seen: list[str] = []
+
+    def opened(url: str) -> None:
+        seen.append(httpx.get(f"{url}state.json").json()["about"]["explained"])
+        raise Enough
+
+    with pytest.raises(Enough):
+        watching.watch(str(tmp_path), seen.append, host="127.0.0.1", port=0, opened=opened)
+    assert seen[-1] == "who is mentioned most"

@@ -12,6 +12,9 @@ from topwater.jobs.job import Job
 from topwater.jobs.plain import plain_job
 from topwater.jobs.rspql import rspql_job
 
+QUERIES = (".rq", ".rspql", ".sparql", "")
+"""The endings of files that hold a query in RSP-QL."""
+
 
 def read_job(
     path: Path,
@@ -54,8 +57,12 @@ def read_job(
 def _written(path: Path) -> Written:
     if path.suffix in ENDINGS:
         return read(path)
-    # Anything else is taken for a query in RSP-QL.
     text_of(path, "the query")
+    if path.suffix not in QUERIES:
+        raise QueryError(
+            f"the name of {path.name} does not tell what it holds",
+            fix="name it *.rq if it is a query in RSP-QL, *.toml or *.yaml if it describes a job",
+        )
     beside = [found for end in ENDINGS if (found := path.with_suffix(end)).is_file()]
     if len(beside) > 1:
         raise QueryError(

@@ -262,6 +262,7 @@ def _started(
             folder = tempfile.TemporaryDirectory(prefix="topwater-run-")
             checkpoint = f"{stack.enter_context(folder)}/checkpoint"
         trigger: Any = {"availableNow": True} if once else job.spark.trigger or None
+        job.sink.explain(explained(job))
         running = start(answers, to=take, checkpoint=checkpoint, trigger=trigger, name=job.name)
         stack.callback(running.stop)
         yield running

@@ -151,6 +151,14 @@ class Sink:
         elif self.kind == "python":
             loaded(self.object, self.base)(batch, number)
 
+    def explain(self, text: str) -> None:
+        """Leave beside the files what they answer, for whoever looks at them later."""
+        from topwater.live.folder import EXPLAINED
+
+        if self.kind in FILES and not REMOTE.match(self.path):
+            Path(self.path).mkdir(parents=True, exist_ok=True)
+            (Path(self.path) / EXPLAINED).write_text(text, encoding="utf-8")
+
     def _filled(self) -> bool:
         return any(Path(self.path).glob(f"{BATCH}=*"))
 

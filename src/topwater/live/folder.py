@@ -38,6 +38,8 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _UNFINISHED = "_temporary"
 """From here Spark moves the files of a job to where they belong, one by one."""
 
+EXPLAINED = "_explained.txt"
+"""In a folder of answers: what they answer, in words."""
 _ENDINGS = (".parquet", ".json", ".json.gz", ".jsonl")
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from topwater.errors import QueryError
-from topwater.live.folder import Folder
+from topwater.live.folder import EXPLAINED, Folder
 from topwater.live.page import Page
 
 EVERY = 0.5
@@ -114,6 +114,9 @@ def _path(place: str) -> Path:
 
 
 def _where(path: Path) -> str:
+    """What the job left beside its answers, if one wrote them."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return (path / EXPLAINED).read_text(encoding="utf-8")
     return f"Answers that a stream writes to {path}, as they are committed."
 
 
