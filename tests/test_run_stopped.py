@@ -15,7 +15,7 @@ from topwater.starter import start_project
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.soak]  # a Spark of its own, as it is killed
 
 
 @pytest.mark.timeout(300)

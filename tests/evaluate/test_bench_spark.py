@@ -41,6 +41,7 @@ STATE = {
 }
 
 
+@pytest.mark.soak  # a dozen streams one after the other: a minute and a half
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_the_command_compares_answers_and_prints_json_or_tables(

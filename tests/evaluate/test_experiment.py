@@ -150,9 +150,9 @@ def test_acqua_from_the_command_line(tmp_path: Path) -> None:
 
 def test_wrong_settings_are_told_in_two_lines(tmp_path: Path) -> None:
     told = runner.invoke(app, ["experiment", "acquatop", "--counts", "some"])
-    assert (told.exit_code, "paper or true" in told.output) == (1, True)
+    assert (told.exit_code, "paper or true" in told.output) == (2, True)
     told = runner.invoke(app, ["experiment", "acqua", "--data", str(tmp_path), "--quiet"])
-    assert (told.exit_code, "name the folder" in told.output) == (1, True)
+    assert (told.exit_code, "name the folder" in told.output) == (2, True)
 
 
 def test_the_default_is_a_cell() -> None:

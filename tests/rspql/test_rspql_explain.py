@@ -81,7 +81,7 @@ def test_the_command_needs_a_text(tmp_path: Path, content: bytes | None) -> None
     if content is not None:
         query.write_bytes(content)
     done = CliRunner().invoke(app, ["explain", str(query)])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "can't be read" in done.output
 
 
