@@ -264,14 +264,13 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         log.close()
 
 
-@pytest.mark.soak  # a master and two workers to start, and one by one to stop
 @pytest.mark.timeout(900)
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "plan",
     [
         Plan(name="each-smallest", files=5),  # its class has to reach the executors
-        Plan(files=5),
+        pytest.param(Plan(files=5), marks=pytest.mark.soak),
     ],
     ids=["reduced in Java", "worth"],
 )
