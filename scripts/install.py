@@ -108,7 +108,7 @@ def install(extras):
 
 def compile_loops():
     """Compile the inner loops now, so that the first query need not wait for it."""
-    code = "from topwater.topk import warm_up; warm_up()"
+    code = "from topwater.candidates import warm_up; warm_up()"
     if subprocess.call([str(VENV / "bin" / "python"), "-c", code], cwd=str(ROOT)):  # noqa: S603
         stop("Topwater does not start, see above", "remove .venv, then repeat: make install")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from topwater.jobs.showing import Display, as_dict
+from topwater.jobs.display import Display, as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from topwater.jobs import Job
-    from topwater.jobs.showing import Rows
+    from topwater.jobs.display import Rows
 
 
 class Collected(Display):

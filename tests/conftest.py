@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session itself. Tests take ``spark``, which also cleans up after them."""
-    from topwater.spark import register, session
+    from topwater.spark import session
+    from topwater_lab.bids.spark_source import register
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
     spark = session("tests", master="local[2]", log_file=log)

@@ -30,10 +30,10 @@ from typing import Any
 from docs_pages import Block
 from docs_shell import Shell
 from topwater.jobs import read_job
-from topwater.jobs.files import read
-from topwater.jobs.settings import LiveSettings, SparkSettings
+from topwater.jobs.job_file import read
+from topwater.jobs.remote_side import source_of
+from topwater.jobs.run_settings import LiveSettings, SparkSettings
 from topwater.jobs.sinks import Sink
-from topwater.jobs.sources import source_of
 from topwater.streams import stream_settings
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import REDUCE, Seen
-from topwater.aggregates import FUNCTIONS, Aggregate, Aggregation
 from topwater.errors import QueryError
+from topwater.scoring.aggregates import FUNCTIONS, Aggregate, Aggregation
 
 ALL = {name: Aggregate(name, None if name == "count" else "v") for name in FUNCTIONS}
 NAMES = st.integers(-4, 4) | st.sampled_from([-(2**63), 2**63 - 1, 2**40])

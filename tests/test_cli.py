@@ -12,12 +12,13 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from topwater import demo
 from topwater.cli import app
-from topwater.demo import Report, Scene
-from topwater.demo.rivals import Contender, Field
+from topwater.cli.terminal import cause, told
 from topwater.errors import EnvironmentProblem
-from topwater.terminal import cause, stop_flag, told
+from topwater.jobs.signals import stop_flag
+from topwater_lab import demo
+from topwater_lab.demo import Report, Scene
+from topwater_lab.demo.rivals import Contender, Field
 
 runner = CliRunner()
 
@@ -28,7 +29,7 @@ def test_version() -> None:
 
 
 def test_help_does_not_load_pyspark() -> None:
-    code = "import sys, topwater.cli, topwater.demo; print('pyspark' in sys.modules)"
+    code = "import sys, topwater.cli, topwater_lab.demo; print('pyspark' in sys.modules)"
     found = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )

@@ -12,8 +12,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from topwater import completing
-from topwater.cli import app
+from topwater.cli import app, completion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,15 +128,15 @@ def test_what_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "q.rq").touch()
-    assert completing.job_files("") == ["in/"]
-    assert completing.job_files("in/") == ["in/q.rq"]
-    assert completing.job_files("none/q") == []
-    names = [name for name, _ in completing.policies("")]
+    assert completion.job_files("") == ["in/"]
+    assert completion.job_files("in/") == ["in/q.rq"]
+    assert completion.job_files("none/q") == []
+    names = [name for name, _ in completion.policies("")]
     assert "worth" in names
     assert "bst" not in names, "it knows the truth"
-    assert "query.list=panes" in completing.settings("query.li")
-    assert "sink.path=" in completing.settings("sink.")
-    assert completing.settings("query.refresh.policy=w") == [
+    assert "query.list=panes" in completion.settings("query.li")
+    assert "sink.path=" in completion.settings("sink.")
+    assert completion.settings("query.refresh.policy=w") == [
         f"query.refresh.policy={name}" for name in names if name.startswith("w")
     ]
 

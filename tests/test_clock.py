@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topwater.clock import Clock, Moments
+from topwater.monitor.event_time import Clock, Moments
 
 
 def moments(*times: int, pane: int = 5) -> Moments:

@@ -17,8 +17,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from topwater.demo import JsonLines, Lines, Report, Scene, Wishes, made, scene
-from topwater.demo.rivals import (
+from topwater.errors import EnvironmentProblem
+from topwater.local import run as run_locally
+from topwater.model import Answer, Row
+from topwater_lab.demo import JsonLines, Lines, Report, Scene, Wishes, made, scene
+from topwater_lab.demo.html_report import written
+from topwater_lab.demo.rivals import (
     LIVES,
     PUBLISHED,
     TABLE,
@@ -31,12 +35,8 @@ from topwater.demo.rivals import (
     rungs,
     truth,
 )
-from topwater.demo.running import Stopwatch, run
-from topwater.demo.showing import Window, label, opened
-from topwater.demo.written import written
-from topwater.errors import EnvironmentProblem
-from topwater.local import run as run_locally
-from topwater.model import Answer, Row
+from topwater_lab.demo.run import Stopwatch, run
+from topwater_lab.demo.windows_shown import Window, label, opened
 
 
 @cache

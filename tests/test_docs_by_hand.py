@@ -9,8 +9,8 @@ import pytest
 
 from docs_pages import ROOT
 from topwater import Answer, TopKQuery, run, sliding
+from topwater.candidates import build
 from topwater.model import Items
-from topwater.topk import build
 
 PAGE = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
 WINDOWS, K = sliding(6, 2), 2

@@ -17,7 +17,7 @@ import topwater
 from docs_commands import problem_of_names
 from docs_pages import PAGES, ROOT, first_column, in_code_font, name_of
 from topwater.model import Problem
-from topwater.remote.stack import SETTINGS
+from topwater.remote.wrappers.stack import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -101,12 +101,12 @@ def test_the_settings_of_sources_are_those_that_all_have() -> None:
 
 
 def test_the_tables_of_jobs_are_complete() -> None:
-    from topwater.jobs import plain, rspql
-    from topwater.jobs.settings import SparkSettings
+    from topwater.jobs import rspql_query, table_query
+    from topwater.jobs.run_settings import SparkSettings
     from topwater.jobs.sinks import KINDS
 
     page = DOCS / "jobs.md"
-    assert set(first_column(page, "Tables")) == {*plain.TABLES, *rspql.TABLES}
+    assert set(first_column(page, "Tables")) == {*table_query.TABLES, *rspql_query.TABLES}
     assert first_column(page, "Sinks") == list(KINDS)
     assert first_column(page, "How it runs") == [e.name for e in dataclasses.fields(SparkSettings)]
     text = page.read_text(encoding="utf-8")
@@ -114,7 +114,7 @@ def test_the_tables_of_jobs_are_complete() -> None:
 
 
 def test_the_exit_codes_are_those_that_commands_have() -> None:
-    from topwater import terminal
+    from topwater.cli import terminal
 
     codes = (terminal.FAILED, terminal.MISUSED, terminal.LACKING)
     stopped = (terminal.STOPPED, terminal.TERMINATED)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 
-from topwater.algebras import INTERVALS, NUMPY, TRENDS
 from topwater.errors import BatchError, QueryError
-from topwater.expressions import (
+from topwater.scoring.algebras import INTERVALS, NUMPY, TRENDS
+from topwater.scoring.expressions import (
     MAX_DEPTH,
     MAX_LENGTH,
     Call,

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, counting, run, sliding
-from topwater.groups import GroupedMonitor
 from topwater.model import Answer, Counts
+from topwater.monitor.grouped import GroupedMonitor
 from topwater.testing import Scripted
 
 GROUPS = ["north", "south", "east", None]

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from topwater.cli import app
+from topwater.cli.starter import MINUTES, mentions
 from topwater.jobs import read_job
-from topwater.starter import MINUTES, mentions
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,14 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from oracle import Event, Oracle, told
-from topwater import packing
+from topwater import tables
+from topwater.candidates import lists
 from topwater.errors import BatchError, StateError
 from topwater.model import Answer, Counts
 from topwater.monitor import TopKMonitor
-from topwater.portions import Portion, portion
+from topwater.monitor.reduction import Portion, portion
 from topwater.query import TopKQuery
 from topwater.scoring import Formula, WeightedSum
-from topwater.topk import lists
 from topwater.windows import FARTHEST, Windows, counting, sliding, tumbling
 
 WINDOWS = (
@@ -465,7 +465,7 @@ class TestRestart:
                 TopKMonitor.build(query, bytes_)
 
     def test_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packing, "VERSION", 99)
+        monkeypatch.setattr(tables, "VERSION", 99)
         state = TopKMonitor.build(query_of()).snapshot()
         monkeypatch.undo()
         with pytest.raises(StateError, match="has version 99, this program reads 2"):

@@ -24,7 +24,7 @@ from topwater.remote.http_source import HttpSource
 from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.sql_source import SqlSource
-from topwater.remote.stack import SETTINGS
+from topwater.remote.wrappers.stack import SETTINGS
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "notebook"
 EVIL = "<script>alert('x')</script>"

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topwater import packing
+from topwater import tables
 from topwater.errors import StateError
 from topwater.model import Items
-from topwater.packing import items_from_table, items_to_table, pack, unpack
-from topwater.portions import Portion, portion
+from topwater.monitor.reduction import Portion, portion
 from topwater.query import TopKQuery
+from topwater.tables import items_from_table, items_to_table, pack, unpack
 from topwater.windows import tumbling
 
 JSON = st.recursive(
@@ -99,12 +99,12 @@ class TestDamage:
         with pa.ipc.new_stream(sink, TABLE.schema) as writer:
             writer.write_table(TABLE)
         stream = bytes(sink.getvalue())
-        for foreign in (stream, stream + packing._checksum(stream)):
+        for foreign in (stream, stream + tables._checksum(stream)):
             with pytest.raises(StateError, match="no Topwater state"):
                 unpack(foreign)
 
     def test_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(packing, "VERSION", 0)
+        monkeypatch.setattr(tables, "VERSION", 0)
         old = pack(TABLE, {})
         monkeypatch.undo()
         with pytest.raises(StateError, match="version 0, this program reads 2") as caught:

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topwater.candidates import lists
+from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
 from topwater.query import TopKQuery
 from topwater.replica import Budget
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
-from topwater.topk import lists
-from topwater.topk.changing import changing
 from topwater.windows import Windows, counting, sliding, tumbling
 
 NUMBER = st.floats(-1e6, 1e6)

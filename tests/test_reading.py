@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from topwater.errors import BatchError
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
+from topwater.monitor.columns import ONLY_TIME, only_finite, read
 from topwater.query import TopKQuery
-from topwater.reading import ONLY_TIME, only_finite, read
 from topwater.windows import FARTHEST, Windows, counting, tumbling
 
 EARLY = Windows(10, 10, start=-(10**15))

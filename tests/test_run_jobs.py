@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from topwater import QueryError
 from topwater.cli import app
 from topwater.jobs import Job, read_job
-from topwater.jobs.files import Written, overridden, read
-from topwater.jobs.objects import loaded
-from topwater.jobs.sources import service_of, source_of
+from topwater.jobs.job_file import Written, overridden, read
+from topwater.jobs.python_names import loaded
+from topwater.jobs.remote_side import service_of, source_of
 from topwater.windows import sliding, tumbling
 
 if TYPE_CHECKING:

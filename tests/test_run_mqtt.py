@@ -18,11 +18,11 @@ import pytest
 from brokers import Broker, publish, running
 from collected import Collected
 from topwater import local, remote
-from topwater.evaluate.generated import START
+from topwater.cli.starter import mentions
 from topwater.jobs import read_job
-from topwater.jobs.running import run
-from topwater.serving import started
-from topwater.starter import mentions
+from topwater.jobs.runner import run
+from topwater_lab.experiments.generated_evening import START
+from topwater_lab.services import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from topwater.serving.running import Service
+    from topwater_lab.services.service_process import Service
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from collected import Collected
 from topwater.jobs import read_job
-from topwater.jobs.running import run
-from topwater.jobs.showing import Display, short
-from topwater.terminal import Terminated
+from topwater.jobs.display import Display, short
+from topwater.jobs.runner import run
+from topwater.jobs.signals import Terminated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

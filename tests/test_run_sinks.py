@@ -12,10 +12,10 @@ import typer
 
 from collected import Collected
 from topwater import QueryError
+from topwater.cli.terminal import told
 from topwater.jobs import Job, read_job
-from topwater.jobs.running import run
+from topwater.jobs.runner import run
 from topwater.live.folder import EXPLAINED, Folder
-from topwater.terminal import told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +133,7 @@ REMOTE = ("query.refresh.remote=f", 'query.score="spent * f"')
 
 
 def test_a_source_and_a_sink_of_ones_own(spark: SparkSession, folder: Path) -> None:
-    from topwater.jobs.objects import loaded
+    from topwater.jobs.python_names import loaded
 
     (folder / "own.py").write_text(OWN)
     more = '[source]\nkind = "python"\nobject = "own.py:Mine"\nworth = 10.0\n'

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from topwater.starter import start_project
+from topwater.cli.starter import start_project
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topwater.candidates.runs import merge, nothing, pane_column, rank_column, reduce, split
 from topwater.model import Arrivals, Items
 from topwater.testing import best_first, rows
-from topwater.topk.runs import merge, nothing, pane_column, rank_column, reduce, split
 from topwater.windows import Windows
 
 WINDOWS = Windows(12, 4)

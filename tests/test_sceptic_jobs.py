@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from topwater.cli import app
 from topwater.errors import QueryError
 from topwater.jobs import read_job
-from topwater.jobs.explaining import asked
-from topwater.jobs.files import read
-from topwater.jobs.showing import line_of, windows_of
+from topwater.jobs.display import line_of, windows_of
+from topwater.jobs.explanation import asked
+from topwater.jobs.job_file import read
 from topwater.jobs.sinks import Sink
 
 if TYPE_CHECKING:

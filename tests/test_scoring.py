@@ -15,11 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topwater.constants import Constants
 from topwater.errors import BatchError, QueryError, StateError
-from topwater.ranges import RunningRanges
+from topwater.model import Frozen
 from topwater.scoring import (
-    BLOCK,
     Euclidean,
     Formula,
     Score,
@@ -27,6 +25,8 @@ from topwater.scoring import (
     WeightedSum,
     score_from,
 )
+from topwater.scoring.ranges import RunningRanges
+from topwater.scoring.score import BLOCK
 
 MODEST = st.floats(-1e6, 1e6).map(lambda x: x + 0.0)  # no -0.0: no range may start after it
 DIRTY = st.one_of(MODEST, st.sampled_from([math.nan, math.inf, -math.inf, 0.0, 1.0]))
@@ -363,6 +363,6 @@ class TestSettings:
         assert score_from("a * 2") == Formula("a * 2")
 
     def test_constants_are_hashed_by_value(self) -> None:
-        assert Constants({"a": 1, "b": 2}) == Constants({"b": 2, "a": 1})
-        assert len({Constants({"a": 1, "b": 2}), Constants({"b": 2, "a": 1})}) == 1
-        assert Constants({"a": 1}) != Constants({"a": 2})
+        assert Frozen({"a": 1, "b": 2}) == Frozen({"b": 2, "a": 1})
+        assert len({Frozen({"a": 1, "b": 2}), Frozen({"b": 2, "a": 1})}) == 1
+        assert Frozen({"a": 1}) != Frozen({"a": 2})

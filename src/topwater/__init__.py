@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from topwater import remote, spark
-    from topwater.answers import Answers
     from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
-    from topwater.explaining import explain
     from topwater.local import run
     from topwater.model import Answer, Counts, LookUp, Row, Window
     from topwater.monitor import TopKMonitor
     from topwater.query import TopKQuery
     from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
+    from topwater.show.answers import Answers
+    from topwater.show.explain import explain
     from topwater.windows import counting, sliding, tumbling
 
     __version__: str

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from topwater.groups import GroupedMonitor, monitor_of
 from topwater.model import Answer
 from topwater.monitor import TopKMonitor
+from topwater.monitor.columns import Batch, as_table
+from topwater.monitor.grouped import GroupedMonitor, monitor_of
 from topwater.protocols import Source
 from topwater.query import TopKQuery
-from topwater.reading import Batch, as_table
-from topwater.remote.guarding import guarded
+from topwater.remote.wrappers.deadline import guarded
 
 if TYPE_CHECKING:
     from rdflib.term import URIRef
 
     from topwater.rspql import Plan
-    from topwater.rspql.asking import Registered
-    from topwater.rspql.documents import Columns, Documents
-    from topwater.rspql.projecting import Told
+    from topwater.rspql.plan.projection import Told
+    from topwater.rspql.rdf.event_format import Columns, Documents
+    from topwater.rspql.registration import Registered
 
 Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
 
@@ -89,8 +89,9 @@ def rspql(
     streams
         By the names that the query has for them: batches with N-Triples in the column ``value``
         and the time in the column ``time``; or a pair of how events are written,
-        :class:`~topwater.rspql.documents.Documents` or
-        :class:`~topwater.rspql.documents.Columns`, and batches. Several streams are read by turns.
+        :class:`~topwater.rspql.rdf.event_format.Documents` or
+        :class:`~topwater.rspql.rdf.event_format.Columns`, and batches. Several streams are read
+        by turns.
     services, allow
         As for :func:`topwater.spark.rspql`.
 
@@ -115,8 +116,8 @@ def rspql(
     [{'sensor': 'x:b', 'value': 7.0}]
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.asking import plan_of, source_of, streams_of
-    from topwater.rspql.projecting import told
+    from topwater.rspql.plan.projection import told
+    from topwater.rspql.registration import plan_of, source_of, streams_of
 
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)
@@ -126,8 +127,8 @@ def rspql(
 
 def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
     """The binding tables of all streams, by turns."""
-    from topwater.rspql.documents import Columns, Documents
-    from topwater.rspql.matching import Matcher
+    from topwater.rspql.rdf.event_format import Columns, Documents
+    from topwater.rspql.rdf.pattern_match import Matcher
 
     turns = []
     for name, given in streams.items():

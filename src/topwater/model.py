@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from topwater.errors import QueryError
+
 if TYPE_CHECKING:
-    from topwater.notebook import Chart
+    from topwater.show.notebook import Chart
 
 Millis: TypeAlias = int
 """A point or a span of event time, in whole milliseconds (or events, for count windows)."""
@@ -22,6 +25,37 @@ KeyArray: TypeAlias = npt.NDArray[Any]
 """Keys: int64, or Python strings in an object array."""
 
 Key: TypeAlias = int | str
+V_co = TypeVar("V_co", covariant=True)
+
+
+class Frozen(Mapping[str, V_co], Generic[V_co]):
+    """A mapping that never changes, so that scores can be compared, hashed and shared.
+
+    Examples
+    --------
+    >>> Frozen({"a": 1.0}) == {"a": 1.0}, hash(Frozen({"a": 1.0})) == hash(Frozen(a=1.0))
+    (True, True)
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, *entries: Mapping[str, V_co], **named: V_co) -> None:
+        self._entries = dict(*entries, **named)
+
+    def __getitem__(self, name: str) -> V_co:
+        return self._entries[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._entries.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._entries)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -91,6 +125,33 @@ class Arrivals:
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several parts of a ranking.
+
+    Examples
+    --------
+    >>> [[Shard(each, 3).share(7, window) for each in range(3)] for window in range(3)]
+    [[3, 2, 2], [2, 3, 2], [2, 2, 3]]
+    """
+
+    index: int = 0
+    of: int = 1
+
+    def __post_init__(self) -> None:
+        if self.of < 1 or not 0 <= self.index < self.of:
+            raise QueryError(
+                f"there is no shard {self.index} of {self.of}",
+                field="shards",
+                fix="use one shard or more",
+            )
+
+    def share(self, budget: int, window: int) -> int:
+        """Its part of what may be fetched for a window."""
+        each, rest = divmod(budget, self.of)
+        return each + ((self.index - window * rest) % self.of < rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,18 +315,18 @@ class Answer:
         return asdict(self) | {"problems": dict(self.problems)}
 
     def plot(self) -> Chart:
-        """The scores as bars, for a notebook, or to :meth:`~topwater.notebook.Chart.save`."""
-        from topwater.notebook import answer_chart
+        """The scores as bars, for a notebook, or to :meth:`~topwater.show.notebook.Chart.save`."""
+        from topwater.show.notebook import answer_chart
 
         return answer_chart(self)
 
     def __repr__(self) -> str:
-        from topwater.notebook import answer_text
+        from topwater.show.notebook import answer_text
 
         return answer_text(self)
 
     def _repr_html_(self) -> str:
-        from topwater.notebook import answer_html
+        from topwater.show.notebook import answer_html
 
         return answer_html(self)
 

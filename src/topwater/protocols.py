@@ -15,7 +15,7 @@ class CandidateList(Protocol):
     """Keeps what can still win. Larger scores rank higher.
 
     Scores are fixed at arrival. Where they may change later, the contract is that of
-    ``topwater.topk.changing.ChangingList``, which stands beside the values it speaks of.
+    ``topwater.candidates.rescorable.ChangingList``, which stands beside the values it speaks of.
 
     The *current* window is the oldest one not yet expired; it is 0 until :meth:`expire` is
     called.

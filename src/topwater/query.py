@@ -10,14 +10,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from topwater.aggregates import RESERVED, Aggregate, Aggregation
-from topwater.constants import Constants
+from topwater.candidates import approximate, lists
+from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
-from topwater.model import Millis
+from topwater.model import Frozen, Millis
 from topwater.replica import RefreshSettings
 from topwater.scoring import Score, score_from
-from topwater.topk import approximate, lists
-from topwater.topk.changing import changing
+from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
 from topwater.windows import FARTHEST, Windows, millis
 
 LateRule = Literal["drop", "use"]
@@ -178,12 +177,12 @@ class TopKQuery:
         return cls(**{**settings, "window": _window(settings["window"])})
 
     def __repr__(self) -> str:
-        from topwater.notebook import query_text
+        from topwater.show.notebook import query_text
 
         return query_text(self)
 
     def _repr_html_(self) -> str:
-        from topwater.notebook import query_html
+        from topwater.show.notebook import query_html
 
         return query_html(self)
 
@@ -418,7 +417,7 @@ def _take(take: Any) -> Literal["each"] | Mapping[str, str]:
                 field="take",
                 fix=f"use a plain name other than {', '.join(RESERVED)}",
             )
-    return Constants(
+    return Frozen(
         {name: str(Aggregate.parse(text, field=f"take.{name}")) for name, text in take.items()}
     )
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.replica import WindowView
+from topwater_lab.experiments.workloads import REMOTE, Workload
 
 
 @dataclass

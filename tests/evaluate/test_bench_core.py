@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from topwater.candidates import build, sweep
 from topwater.errors import QueryError
-from topwater.evaluate import bench_cli
-from topwater.evaluate import bench_core as core
-from topwater.evaluate.benching import NEVER, Spent, peak_memory, short, timed
-from topwater.evaluate.engines import ENGINES, held_tops, slides_for
-from topwater.evaluate.jobs import Form, Job, each_window
-from topwater.evaluate.points import Point, Stream, paper_grid, quick_grid
-from topwater.evaluate.targets import check_targets
-from topwater.topk import build, sweep
+from topwater_lab.bench import bench_commands
+from topwater_lab.bench import core as core
+from topwater_lab.bench.core_points import Point, Stream, paper_grid, quick_grid
+from topwater_lab.bench.core_targets import check_targets
+from topwater_lab.bench.harness import NEVER, Spent, peak_memory, short, timed
+from topwater_lab.bench.peer_engines import ENGINES, held_tops, slides_for
+from topwater_lab.bench.peer_job import Form, Job, each_window
 
 TINY = core.Effort(
     grid=(Point(800, 40, 5), Point(300, 10, 30), Point(60, 1, 7), Point(50, 50, 50)),
@@ -282,7 +282,7 @@ def test_clock_and_memory() -> None:
 def test_command_prints_json_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "QUICK", FRUGAL)
     args = ["core", "--quick", "--json", "--lists", "panes, sma", "--seed", "3"]
-    result = CliRunner().invoke(bench_cli.app, args)
+    result = CliRunner().invoke(bench_commands.app, args)
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert {row["list"] for row in told["rows"]} == {"panes", "sma"}
@@ -290,13 +290,15 @@ def test_command_prints_json_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -
 
 def test_command_prints_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "QUICK", TINY)
-    result = CliRunner().invoke(bench_cli.app, ["core", "--quick", "--quiet", "--lists", "panes"])
+    result = CliRunner().invoke(
+        bench_commands.app, ["core", "--quick", "--quiet", "--lists", "panes"]
+    )
     assert result.exit_code == 0, result.output
     for words in ("objects per second", "targets of panes", "the minimum is", "memory:"):
         assert words in result.stdout
 
 
 def test_command_refuses_an_unknown_list() -> None:
-    result = CliRunner().invoke(bench_cli.app, ["core", "--lists", "nope"])
+    result = CliRunner().invoke(bench_commands.app, ["core", "--lists", "nope"])
     assert result.exit_code == 2
     assert "use one of: panes, mintopk" in result.stderr

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from topwater.evaluate import bench_cli, bench_remote
-from topwater.evaluate.bench_remote_tables import show
+from topwater_lab.bench import bench_commands, remote_punctuality
+from topwater_lab.bench.remote_tables import show
 
-TINY = bench_remote.Effort(
+TINY = remote_punctuality.Effort(
     windows_each=6, deadline_ms=400, pace_ms=100, faults=0.5, seconds=1.0, processes=2
 )
 FIELDS = {
@@ -27,8 +27,8 @@ FIELDS = {
 
 
 def test_the_command_measures_against_a_real_service(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_remote, "QUICK", TINY)
-    result = CliRunner().invoke(bench_cli.app, ["remote", "--quick", "--json", "--quiet"])
+    monkeypatch.setattr(remote_punctuality, "QUICK", TINY)
+    result = CliRunner().invoke(bench_commands.app, ["remote", "--quick", "--json", "--quiet"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     assert set(report) >= FIELDS
@@ -57,6 +57,6 @@ def test_the_command_measures_against_a_real_service(monkeypatch: pytest.MonkeyP
 )
 def test_targets_are_missed_by_a_little_too(changes: dict[str, Any], missed: list[int]) -> None:
     good = {"windows": 1_000, "on_time": 1.0, "rate_used": 0.95, "rate_exceeded": 0}
-    targets = bench_remote.check_targets({**good, **changes})
+    targets = remote_punctuality.check_targets({**good, **changes})
     assert [at for at, target in enumerate(targets) if not target.reached] == missed
     assert all(target.missed for target in targets if not target.reached)

@@ -12,22 +12,22 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from topwater.errors import QueryError
-from topwater.evaluate import bench_cli, bench_spark
-from topwater.evaluate.bench_spark_data import BATCH_MILLIS, ORIGIN, Data, Layout, Size
-from topwater.evaluate.bench_spark_latency import steadiness
-from topwater.evaluate.bench_spark_peers import NATIVE, OWN_SOURCE
-from topwater.evaluate.bench_spark_runs import Ran, Runner
-from topwater.evaluate.bench_spark_tables import show
-from topwater.evaluate.spark_targets import check_targets
+from topwater_lab.bench import bench_commands, spark_speed
+from topwater_lab.bench.spark_data import BATCH_MILLIS, ORIGIN, Data, Layout, Size
+from topwater_lab.bench.spark_latency import steadiness
+from topwater_lab.bench.spark_peers import NATIVE, OWN_SOURCE
+from topwater_lab.bench.spark_runs import Ran, Runner
+from topwater_lab.bench.spark_tables import show
+from topwater_lab.bench.spark_targets import check_targets
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
-TINY = bench_spark.Effort(
+TINY = spark_speed.Effort(
     Size(2, 8_000),
-    (bench_spark.Point(Layout(10), (OWN_SOURCE,), NATIVE[1:2]),),
+    (spark_speed.Point(Layout(10), (OWN_SOURCE,), NATIVE[1:2]),),
     repeats=1,
     trickle=4,
     partitions=(1,),
@@ -47,8 +47,8 @@ STATE = {
 def test_the_command_compares_answers_and_prints_json_or_tables(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bench_spark, "quick", lambda: TINY)
-    result = CliRunner().invoke(bench_cli.app, ["spark", "--quick", "--json", "--quiet"])
+    monkeypatch.setattr(spark_speed, "quick", lambda: TINY)
+    result = CliRunner().invoke(bench_commands.app, ["spark", "--quick", "--json", "--quiet"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     (row,) = report["rows"]
@@ -65,7 +65,7 @@ def test_the_command_compares_answers_and_prints_json_or_tables(
 
 
 def test_few_rows_are_refused() -> None:
-    result = CliRunner().invoke(bench_cli.app, ["spark", "--rows", "100"])
+    result = CliRunner().invoke(bench_commands.app, ["spark", "--rows", "100"])
     assert result.exit_code == 2
     assert "must be 20,000 or more" in result.stderr
     with pytest.raises(QueryError):

@@ -12,18 +12,20 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from topwater.evaluate import bench_cli
-from topwater.evaluate import bench_standing as standing
-from topwater.evaluate import bench_standing_errors as errors
-from topwater.evaluate import bench_standing_runs as runs
-from topwater.evaluate.bench_standing_data import (
+from topwater.standing import skybands
+from topwater.standing.algorithms import algorithms
+from topwater_lab.bench import bench_commands
+from topwater_lab.bench import standing_errors as errors
+from topwater_lab.bench import standing_runs as runs
+from topwater_lab.bench import standing_speed as standing
+from topwater_lab.bench.standing_data import (
     Sample,
     numpy_pass,
     sample,
     score_pass,
     scores_alone,
 )
-from topwater.evaluate.bench_standing_runs import (
+from topwater_lab.bench.standing_runs import (
     Contender,
     Effort,
     Point,
@@ -35,10 +37,8 @@ from topwater.evaluate.bench_standing_runs import (
     run,
     stream_at,
 )
-from topwater.evaluate.bench_standing_tables import show, show_errors
-from topwater.evaluate.bench_standing_targets import check_targets
-from topwater.standing import skybands
-from topwater.standing.settings import algorithms
+from topwater_lab.bench.standing_tables import show, show_errors
+from topwater_lab.bench.standing_targets import check_targets
 
 TINY = Effort(
     grid=(Point("uniform", 2, 3, 8), Point("clustered", 4, 1, 8), Point("correlated", 3, 5, 8)),
@@ -243,7 +243,7 @@ def test_the_command_prints_json_or_tables(monkeypatch: pytest.MonkeyPatch) -> N
     small = dataclasses.replace(TINY, grid=TINY.grid[:1], growth=(3,))
     monkeypatch.setattr(standing, "QUICK", small)
     runner = CliRunner()
-    result = runner.invoke(bench_cli.app, ["standing", "--quick", "--json", "--quiet"])
+    result = runner.invoke(bench_commands.app, ["standing", "--quick", "--json", "--quiet"])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert (told["bench"], len(told["rows"])) == ("standing", len(contenders(small)))
@@ -257,7 +257,7 @@ def test_a_part_of_the_grid_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(standing, "QUICK", TINY)
     command = ["standing", "--quick", "--json", "--quiet"]
     chosen = ["--data", "uniform, clustered", "--k", "1", "--algorithms", "pa"]
-    result = CliRunner().invoke(bench_cli.app, [*command, *chosen])
+    result = CliRunner().invoke(bench_commands.app, [*command, *chosen])
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert {(row["data"], row["k"]) for row in told["rows"]} == {("clustered", 1)}
@@ -269,7 +269,7 @@ def test_a_part_of_the_grid_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> 
     ("option", "word"), [("--data", "unifrom"), ("--k", "2"), ("--d", "7"), ("--algorithms", "pb")]
 )
 def test_a_part_that_there_is_not_is_refused(option: str, word: str) -> None:
-    result = CliRunner().invoke(bench_cli.app, ["standing", "--quick", option, word])
+    result = CliRunner().invoke(bench_commands.app, ["standing", "--quick", option, word])
     assert result.exit_code == 2
     assert f"{option[2:]}: '{word}' is unknown" in result.output
     assert "choose from" in result.output
@@ -285,7 +285,9 @@ def test_the_command_counts_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     small = [errors.Case("uniform", 2, 2, window=200, objects=1_000, queries=4)]
     monkeypatch.setattr(errors, "quick", lambda: small)
     runner = CliRunner()
-    result = runner.invoke(bench_cli.app, ["standing", "--errors", "--quick", "--json", "--quiet"])
+    result = runner.invoke(
+        bench_commands.app, ["standing", "--errors", "--quick", "--json", "--quiet"]
+    )
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)
     assert {row["algorithm"] for row in told["rows"]} == set(errors.candidates())

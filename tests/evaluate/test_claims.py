@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from topwater.evaluate.acquatop import (
+from topwater_lab.experiments.acquatop import (
     AIMS,
     OURS,
     PUBLISHED,
@@ -17,9 +17,9 @@ from topwater.evaluate.acquatop import (
     cells,
     sweeps,
 )
-from topwater.evaluate.claims import Claim, judged
-from topwater.evaluate.report import _table_7
-from topwater.evaluate.tracks import AIMED, CARRIED, CLAIRVOYANT
+from topwater_lab.experiments.claims import Claim, judged
+from topwater_lab.experiments.experiment_report import _table_7
+from topwater_lab.experiments.tracks import AIMED, CARRIED, CLAIRVOYANT
 
 Score = Callable[[Cell, str], tuple[float, float]]
 

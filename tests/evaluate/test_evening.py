@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from reference import Loop, play
 
-from topwater.evaluate.oracle import Oracle
-from topwater.evaluate.recordings import Counts, Recording, read_evening
-from topwater.evaluate.tracks import Contender, run
-from topwater.evaluate.workloads import Workload, follower_growth, followers
+from topwater_lab.experiments.evening import Counts, Recording, read_evening
+from topwater_lab.experiments.oracle import Oracle
+from topwater_lab.experiments.tracks import Contender, run
+from topwater_lab.experiments.workloads import Workload, follower_growth, followers
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("TOPWATER_DATA"), reason="TOPWATER_DATA names no recording"

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from topwater.evaluate.generated import make_evening
-from topwater.evaluate.metrics import ndcg, precision
-from topwater.evaluate.oracle import Oracle, _Greedy, clairvoyant, ranked
-from topwater.evaluate.workloads import Workload, follower_growth
 from topwater.replica.utility import Aim
+from topwater_lab.experiments.accuracy import ndcg, precision
+from topwater_lab.experiments.generated_evening import make_evening
+from topwater_lab.experiments.oracle import Oracle, _Greedy, clairvoyant, ranked
+from topwater_lab.experiments.workloads import Workload, follower_growth
 
 
 def workload(evaluations: int = 12, ch: int = 40) -> Workload:

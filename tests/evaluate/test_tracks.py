@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from reference import Loop, Outcome, play
 
-from topwater.evaluate.generated import make_evening
-from topwater.evaluate.oracle import Oracle
-from topwater.evaluate.tracks import CLAIRVOYANT, Contender, Record, build, run
-from topwater.evaluate.workloads import Workload, follower_growth
+from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
-from topwater.remote.steps import Steps
 from topwater.replica import Budget, Refresher
+from topwater_lab.experiments.generated_evening import make_evening
+from topwater_lab.experiments.oracle import Oracle
+from topwater_lab.experiments.tracks import CLAIRVOYANT, Contender, Record, build, run
+from topwater_lab.experiments.workloads import Workload, follower_growth
 
 EVALUATIONS = 40
 

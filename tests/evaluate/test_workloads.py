@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from topwater.errors import QueryError
-from topwater.evaluate.generated import USERS, make_evening
-from topwater.evaluate.recordings import Counts, Recording, read_evening
-from topwater.evaluate.workloads import changing, follower_growth
-from topwater.remote.steps import Steps
+from topwater.remote.known_changes import Steps
 from topwater.windows import Windows
+from topwater_lab.experiments.evening import Counts, Recording, read_evening
+from topwater_lab.experiments.generated_evening import USERS, make_evening
+from topwater_lab.experiments.workloads import changing, follower_growth
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from live_sink import Sink
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater.live import watching
+from topwater.live import live_process
 from topwater.live.folder import EXPLAINED
 
 
@@ -67,9 +67,9 @@ def test_who_else_can_read_it_is_said_and_the_browser_opened(
         said.append(url)
         raise Enough
 
-    monkeypatch.setattr(watching, "is_loopback", lambda _: False)
+    monkeypatch.setattr(live_process, "is_loopback", lambda _: False)
     with pytest.raises(Enough):
-        watching.watch(str(tmp_path), said.append, host="127.0.0.1", port=0, opened=opened)
+        live_process.watch(str(tmp_path), said.append, host="127.0.0.1", port=0, opened=opened)
     warning, line, url = said
     assert warning.startswith("warning: everybody who reaches this machine can read the page")
     assert line.startswith(f"{url} shows what is written to {tmp_path}")
@@ -84,5 +84,5 @@ def test_a_job_left_beside_its_answers_what_they_answer(tmp_path: Path) -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        watching.watch(str(tmp_path), seen.append, host="127.0.0.1", port=0, opened=opened)
+        live_process.watch(str(tmp_path), seen.append, host="127.0.0.1", port=0, opened=opened)
     assert seen[-1] == "who is mentioned most"

@@ -20,8 +20,8 @@ from fault_server import FaultServer
 
 from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
-from topwater.remote.breaking import Breaker
-from topwater.remote.stack import Stack, stack
+from topwater.remote.wrappers.circuit_breaker import Breaker
+from topwater.remote.wrappers.stack import Stack, stack
 from topwater.windows import tumbling
 
 if TYPE_CHECKING:

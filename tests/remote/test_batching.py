@@ -16,8 +16,8 @@ from troubled import Acting, Hanging, answered, took
 
 from topwater.errors import QueryError
 from topwater.model import Fetched
-from topwater.remote.around import failed
-from topwater.remote.batching import Batched
+from topwater.remote.wrappers.batch import Batched
+from topwater.remote.wrappers.wrapper import failed
 from topwater.testing import Scripted, check_source
 
 

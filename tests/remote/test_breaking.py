@@ -12,7 +12,7 @@ from troubled import Acting, Hand, answered
 
 from topwater.errors import QueryError
 from topwater.model import Fetched, Problem
-from topwater.remote.breaking import Breaker, Breaking
+from topwater.remote.wrappers.circuit_breaker import Breaker, Breaking
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([1, 2])

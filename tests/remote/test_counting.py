@@ -10,7 +10,7 @@ import pytest
 from troubled import Acting
 
 from topwater.model import Fetched
-from topwater.remote.counting import Counting, Totals
+from topwater.remote.wrappers.count import Counting, Totals
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([1, 2, 3])

@@ -17,7 +17,7 @@ from troubled import Acting, Hanging, answered, took
 from topwater.errors import SourceError
 from topwater.model import Fetched
 from topwater.remote import Guarded, Recording, guarded
-from topwater.remote.crew import MOST_LOST, Crew
+from topwater.remote.threads import MOST_LOST, Crew
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([3, 1, 2])
@@ -223,7 +223,7 @@ def test_a_check_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None
     source = Acting()
     source.check = lambda: gate.wait(30)  # type: ignore[attr-defined]
     source.at_start = "stop"  # type: ignore[attr-defined]
-    monkeypatch.setattr("topwater.remote.guarding._LONGEST_CHECK", 0.05)
+    monkeypatch.setattr("topwater.remote.wrappers.deadline._LONGEST_CHECK", 0.05)
     with pytest.raises(SourceError, match="did not come back"):
         Guarded(source).start()
     gate.set()

@@ -15,13 +15,13 @@ from fault_server import FaultServer, serving_faults
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from topwater import serving
 from topwater.errors import QueryError, SourceError
-from topwater.evaluate.generated import START
 from topwater.remote.http_source import HttpSource
-from topwater.remote.stack import stack
-from topwater.serving.followers import Followers
+from topwater.remote.wrappers.stack import stack
 from topwater.testing import check_source
+from topwater_lab import services
+from topwater_lab.experiments.generated_evening import START
+from topwater_lab.services.followers import Followers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,8 +52,8 @@ def healthy(server: FaultServer) -> None:
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[serving.Service]:
-    with serving.started(users=250, seed=3, speed=0.0) as service:
+def service() -> Iterator[services.Service]:
+    with services.started(users=250, seed=3, speed=0.0) as service:
         yield service
 
 
@@ -71,7 +71,7 @@ def single(monkeypatch: pytest.MonkeyPatch, server: FaultServer, document: objec
     monkeypatch.setattr(server, "_body", lambda _: body)
 
 
-def test_the_contract_with_many_keys_a_request(service: serving.Service) -> None:
+def test_the_contract_with_many_keys_a_request(service: services.Service) -> None:
     keys, missing = np.arange(1_000, 1_100), np.array([1, 2, 999_999])
 
     def make() -> Any:
@@ -81,21 +81,21 @@ def test_the_contract_with_many_keys_a_request(service: serving.Service) -> None
     check_source(lambda: many(service.followers), keys[:50], missing)
 
 
-def test_the_contract_with_one_key_a_request(service: serving.Service) -> None:
+def test_the_contract_with_one_key_a_request(service: services.Service) -> None:
     def make() -> Any:
         return stack(HttpSource(service.user, value="followers"), at_once=8)
 
     check_source(make, np.arange(1_000, 1_010), np.array([1, 2]))
 
 
-def test_the_contract_with_keys_in_a_body(service: serving.Service) -> None:
+def test_the_contract_with_keys_in_a_body(service: services.Service) -> None:
     def make() -> Any:
         return stack(many(f"{service.url}/followers", body={"ids": "{keys}"}))
 
     check_source(make, np.arange(1_000, 1_010), np.array([1, 2]))
 
 
-def test_values_are_those_of_the_service(service: serving.Service) -> None:
+def test_values_are_those_of_the_service(service: services.Service) -> None:
     """Asked in one way and in the other, and in batches of the size allowed."""
     keys = np.arange(1_000, 1_250)
     before = service.stats()["accepted"]
@@ -317,7 +317,7 @@ def test_a_request_can_say_as_of_when(server: FaultServer) -> None:
     assert json.loads(server.received[-1].body) == said
 
 
-def test_the_time_passes_through_all_that_is_round_a_source(service: serving.Service) -> None:
+def test_the_time_passes_through_all_that_is_round_a_source(service: services.Service) -> None:
     """Into other processes, and into the threads of requests that run at once."""
     source = stack(many(service.growth, value="users[*].growth", per_request=50))
     source = pickle.loads(pickle.dumps(source))  # noqa: S301
@@ -400,7 +400,7 @@ def test_attacks_in_a_body_stay_text(server: FaultServer, key: str) -> None:
     assert json.loads(request.body) in ({"ids": ["first", key]}, {"ids": ["first"]})
 
 
-def test_attacks_against_the_real_service(service: serving.Service) -> None:
+def test_attacks_against_the_real_service(service: services.Service) -> None:
     """None is found, all others are, and the service was asked for exactly these."""
     source = stack(many(service.followers))
     keys = keys_of("1000", *ATTACKS, "1001")

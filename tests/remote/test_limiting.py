@@ -18,8 +18,8 @@ from troubled import Acting, Hand, waiting
 
 from topwater.errors import QueryError
 from topwater.model import Fetched
-from topwater.remote.around import SYSTEM, failed
-from topwater.remote.limiting import Limit, Limited, path_of
+from topwater.remote.wrappers.rate_limit import Limit, Limited, path_of
+from topwater.remote.wrappers.wrapper import SYSTEM, failed
 from topwater.testing import Scripted, check_source
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ WORKER = """
 import sys, time
 import numpy as np
 from topwater.model import Fetched
-from topwater.remote.limiting import Limit, Limited
+from topwater.remote.wrappers.rate_limit import Limit, Limited
 
 class Noting:
     def fetch(self, keys, deadline=None):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fault_server import FaultServer, make_certificate, serving_faults
 
-from topwater.remote.requesting import Ask, Requester
+from topwater.remote.http_client import Ask, Requester
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from troubled import Acting, Hand, answered, waiting
 
 from topwater.errors import QueryError
 from topwater.model import Fetched, Problem
-from topwater.remote.retrying import RETRIED, Retrying
+from topwater.remote.wrappers.retry import RETRIED, Retrying
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([1, 2, 3])

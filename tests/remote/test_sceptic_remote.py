@@ -15,9 +15,9 @@ import pytest
 from topwater import remote
 from topwater.model import Fetched
 from topwater.remote import Guarded, Limit
-from topwater.remote.around import Timer
 from topwater.remote.memory import MemorySource
-from topwater.remote.retrying import Retrying
+from topwater.remote.wrappers.retry import Retrying
+from topwater.remote.wrappers.wrapper import Timer
 
 KEYS = np.array([1, 2])
 VALUES = {1: 1.0, 2: 2.0}

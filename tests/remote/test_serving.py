@@ -20,19 +20,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from topwater import serving
 from topwater.cli import app
 from topwater.errors import EnvironmentProblem, QueryError
-from topwater.evaluate.generated import LENGTH, START, make_evening
-from topwater.evaluate.workloads import changing
 from topwater.remote.http_source import HttpSource
 from topwater.remote.sparql_source import SparqlSource
-from topwater.serving.app import App
-from topwater.serving.faults import Faults
-from topwater.serving.followers import CHANGING, Followers
-from topwater.serving.limits import Gate
-from topwater.serving.running import _bound
-from topwater.serving.settings import FAULTS, ServiceSettings
+from topwater_lab import services
+from topwater_lab.experiments.generated_evening import LENGTH, START, make_evening
+from topwater_lab.experiments.workloads import changing
+from topwater_lab.services.app import App
+from topwater_lab.services.faults import Faults
+from topwater_lab.services.followers import CHANGING, Followers
+from topwater_lab.services.request_gate import Gate
+from topwater_lab.services.service_process import _bound
+from topwater_lab.services.service_settings import FAULTS, ServiceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +41,8 @@ COUNT = "SELECT (COUNT(*) AS ?n) WHERE { ?user <http://example.org/followers> ?f
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[serving.Service]:
-    with serving.started(users=420, seed=3, speed=0.0) as service:
+def service() -> Iterator[services.Service]:
+    with services.started(users=420, seed=3, speed=0.0) as service:
         yield service
 
 
@@ -75,7 +75,7 @@ def test_followers_change_at_all_times_and_never_jump() -> None:
     assert np.array_equal(followers.at(keys, START - 5_000), followers.at(keys, START + 5_000))
 
 
-def test_the_api(service: serving.Service, client: httpx.Client) -> None:
+def test_the_api(service: services.Service, client: httpx.Client) -> None:
     expected = Followers(users=420, seed=3).at(np.array([1_000, 1_419]), START)
     told = client.get(f"{service.url}/followers?ids=1000,1419,1420,x").json()
     assert told == {
@@ -87,7 +87,7 @@ def test_the_api(service: serving.Service, client: httpx.Client) -> None:
     assert "/sparql" in client.get(service.url).text
 
 
-def test_as_of_a_time(service: serving.Service, client: httpx.Client) -> None:
+def test_as_of_a_time(service: services.Service, client: httpx.Client) -> None:
     """In the address or in the body; and what is asked without a time is as of now."""
     some, keys = Followers(users=420, seed=3), np.arange(1_000, 1_040)
     joined = ",".join(map(str, keys))
@@ -111,7 +111,7 @@ def test_as_of_a_time(service: serving.Service, client: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("at", ["", "now", "-1", "1.5", "9" * 30, "١"])
-def test_times_that_are_none(service: serving.Service, client: httpx.Client, at: str) -> None:
+def test_times_that_are_none(service: services.Service, client: httpx.Client, at: str) -> None:
     query = {"query": COUNT}
     for path, more in (("followers", {"ids": "1000"}), ("users/1000", {}), ("sparql", query)):
         reply = client.get(f"{service.url}/{path}", params={"at": at, **more})
@@ -120,17 +120,17 @@ def test_times_that_are_none(service: serving.Service, client: httpx.Client, at:
 
 @pytest.mark.parametrize("ids", ["", "," * 5, ",".join(["1"] * 101)])
 def test_up_to_a_hundred_users_a_request(
-    service: serving.Service, client: httpx.Client, ids: str
+    service: services.Service, client: httpx.Client, ids: str
 ) -> None:
     assert client.get(f"{service.url}/followers", params={"ids": ids}).status_code == 400
 
 
 @pytest.mark.parametrize("body", [b"", b"7", b"[]", b'{"ids": 7}', b"\xff"])
-def test_bodies_that_are_none(service: serving.Service, client: httpx.Client, body: bytes) -> None:
+def test_bodies_that_are_none(service: services.Service, client: httpx.Client, body: bytes) -> None:
     assert client.post(f"{service.url}/followers", content=body).status_code == 400
 
 
-def test_tags(service: serving.Service, client: httpx.Client) -> None:
+def test_tags(service: services.Service, client: httpx.Client) -> None:
     first = client.get(f"{service.url}/users/1000")
     again = client.get(
         f"{service.url}/users/1000", headers={"if-none-match": first.headers["etag"]}
@@ -142,7 +142,7 @@ def test_tags(service: serving.Service, client: httpx.Client) -> None:
     assert other.status_code == 200
 
 
-def test_the_ways_to_send_a_query(service: serving.Service, client: httpx.Client) -> None:
+def test_the_ways_to_send_a_query(service: services.Service, client: httpx.Client) -> None:
     url = service.sparql
     kind = {"content-type": "application/sparql-query"}
     for reply in (
@@ -163,7 +163,7 @@ def test_the_ways_to_send_a_query(service: serving.Service, client: httpx.Client
     ],
 )  # fmt: skip
 def test_queries_that_are_refused(
-    service: serving.Service, client: httpx.Client, query: str
+    service: services.Service, client: httpx.Client, query: str
 ) -> None:
     assert client.get(service.sparql, params={"query": query}).status_code == 400
     assert client.post(service.sparql, data={"query": query}).status_code == 400
@@ -171,7 +171,7 @@ def test_queries_that_are_refused(
 
 def test_both_services_tell_the_same_while_values_change(client: httpx.Client) -> None:
     """At a thousand times the speed, in the store too: no user has two values or none."""
-    with serving.started(users=50, speed=1_000.0) as service:
+    with services.started(users=50, speed=1_000.0) as service:
         seen = set()
         for _ in range(12):
             reply = client.get(f"{service.url}/followers?ids=1000,1001,1002,1003,1004,1005")
@@ -183,7 +183,7 @@ def test_both_services_tell_the_same_while_values_change(client: httpx.Client) -
 
 
 def test_the_rate_is_limited_and_counted(client: httpx.Client) -> None:
-    with serving.started(users=5, rate=20.0, burst=2) as service:
+    with services.started(users=5, rate=20.0, burst=2) as service:
         url = f"{service.url}/users/1000"
         replies = [client.get(url) for _ in range(30)]
         codes = [reply.status_code for reply in replies]
@@ -273,7 +273,7 @@ def test_each_fault_is_what_it_says(here: tuple[str, App], fault: str) -> None:
 
 
 def test_a_share_of_requests_goes_wrong(client: httpx.Client) -> None:
-    with serving.started(users=10, faults=0.3, seed=5) as service:
+    with services.started(users=10, faults=0.3, seed=5) as service:
         for _ in range(60):
             try:
                 client.get(f"{service.url}/users/1000", timeout=0.05)
@@ -284,7 +284,7 @@ def test_a_share_of_requests_goes_wrong(client: httpx.Client) -> None:
     assert len(faults) > 3
 
 
-def test_it_listens_on_this_machine_only(service: serving.Service) -> None:
+def test_it_listens_on_this_machine_only(service: services.Service) -> None:
     assert service.url.startswith("http://127.0.0.1:")
     port = int(service.url.rpartition(":")[2])
     others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
@@ -325,8 +325,8 @@ def test_a_service_ends_with_the_process_that_started_it() -> None:
     """Also if that one has no time to say so."""
     code = """if True:
         import sys, time
-        from topwater import serving
-        with serving.started(users=10) as service:
+        from topwater_lab import services
+        with services.started(users=10) as service:
             print(service.url, service.process.pid, flush=True)
             time.sleep(60)
     """
@@ -355,7 +355,7 @@ def test_a_port_that_is_taken() -> None:
         assert "fix: pass --port 0" in result.stderr
         with (
             pytest.raises(EnvironmentProblem, match=f"port {port} can't be used"),
-            serving.started(port=port),
+            services.started(port=port),
         ):
             pass
 
@@ -395,7 +395,7 @@ def test_settings_on_the_command_line() -> None:
     assert result.stderr.startswith("error: fault: 'nothing' is unknown\n  fix: use one of: hangs")
 
 
-def test_what_was_asked_is_written_down(service: serving.Service, client: httpx.Client) -> None:
+def test_what_was_asked_is_written_down(service: services.Service, client: httpx.Client) -> None:
     client.get(f"{service.url}/followers", params={"ids": "1000,' OR 1=1"})
     client.get(service.sparql, params={"query": COUNT})
     log = service.log()

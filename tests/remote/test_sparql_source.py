@@ -14,13 +14,13 @@ from fault_server import USER, FaultServer, serving_faults
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from topwater import serving
 from topwater.errors import QueryError, SourceError
-from topwater.remote.patterns import tokens, variables
+from topwater.remote.graph_pattern import tokens, variables
+from topwater.remote.rdf_terms import iri, literal
 from topwater.remote.sparql_source import SparqlSource
-from topwater.remote.stack import stack
-from topwater.remote.terms import iri, literal
+from topwater.remote.wrappers.stack import stack
 from topwater.testing import check_source
+from topwater_lab import services
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,8 +51,8 @@ def healthy(server: FaultServer) -> None:
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[serving.Service]:
-    with serving.started(users=250, seed=3, speed=0.0) as service:
+def service() -> Iterator[services.Service]:
+    with services.started(users=250, seed=3, speed=0.0) as service:
         yield service
 
 
@@ -79,14 +79,14 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_contract(service: serving.Service, way: str) -> None:
+def test_the_contract(service: services.Service, way: str) -> None:
     def make() -> Any:
         return stack(source_of(service.sparql, **WAYS[way]), at_once=8)
 
     check_source(make, np.arange(1_000, 1_020), np.array([1, 2]))
 
 
-def test_the_same_values_as_by_http(service: serving.Service) -> None:
+def test_the_same_values_as_by_http(service: services.Service) -> None:
     from topwater.remote.http_source import HttpSource
 
     keys = np.arange(1_000, 1_100)
@@ -96,7 +96,7 @@ def test_the_same_values_as_by_http(service: serving.Service) -> None:
     )
 
 
-def test_names_with_a_language(service: serving.Service) -> None:
+def test_names_with_a_language(service: services.Service) -> None:
     found = {}
     for lang in ("en", "fr"):
         source = source_of(service.sparql, BY_NAME, key_as="literal", lang=lang)
@@ -136,7 +136,7 @@ def test_how_it_is_sent(server: FaultServer) -> None:
         assert request.keys == ["1"]
 
 
-def test_two_values_for_one_key_are_reported(service: serving.Service) -> None:
+def test_two_values_for_one_key_are_reported(service: services.Service) -> None:
     pattern = "?user ex:followers ?f . VALUES ?d { 0 1 } BIND(?f + ?d AS ?followers)"
     keys = np.array([1_000, 1, 1_001])
     for way in ({}, {"one_by_one": True}):
@@ -145,14 +145,14 @@ def test_two_values_for_one_key_are_reported(service: serving.Service) -> None:
         assert got.problems() == {"doubled": 2}
 
 
-def test_the_same_value_twice_is_one_value(service: serving.Service) -> None:
+def test_the_same_value_twice_is_one_value(service: services.Service) -> None:
     pattern = "?user ex:followers ?f . VALUES ?d { 0 0.0 } BIND(?f + ?d AS ?followers)"
     got = source_of(service.sparql, pattern).fetch(np.array([1_000]), 10.0)
     assert got.ok.all()
     assert np.isfinite(got.values).all()
 
 
-def test_values_that_are_no_numbers(service: serving.Service) -> None:
+def test_values_that_are_no_numbers(service: services.Service) -> None:
     for pattern in (
         "?user ex:name ?followers",
         "?user ex:id ?f . BIND(ex:thing AS ?followers)",
@@ -163,7 +163,7 @@ def test_values_that_are_no_numbers(service: serving.Service) -> None:
         assert np.isnan(got.values).all()
 
 
-def test_truth_values_are_one_and_zero(service: serving.Service) -> None:
+def test_truth_values_are_one_and_zero(service: services.Service) -> None:
     pattern = "?user ex:id ?f . BIND(?f < 1001 AS ?followers)"
     got = source_of(service.sparql, pattern).fetch(np.array([1_000, 1_001]), 10.0)
     assert got.values.tolist() == [1.0, 0.0]
@@ -204,7 +204,7 @@ def test_keys_of_another_kind_are_others(
     assert np.isfinite(got.values).tolist() == [False, True, False]
 
 
-def test_a_query_that_the_endpoint_refuses(service: serving.Service) -> None:
+def test_a_query_that_the_endpoint_refuses(service: services.Service) -> None:
     got = source_of(service.sparql, f"{FOLLOWERS} FILTER NOSUCH(?user)").fetch(np.array([1]), 5.0)
     assert got.problems() == {"client": 1}
 
@@ -289,7 +289,7 @@ def test_attacks_are_terms_or_nothing(key: str) -> None:
 @pytest.mark.parametrize(
     "more", [{}, {"one_by_one": True}, {"pattern": BY_NAME, "key_as": "literal"}]
 )
-def test_attacks_against_the_real_endpoint(service: serving.Service, more: dict[str, Any]) -> None:
+def test_attacks_against_the_real_endpoint(service: services.Service, more: dict[str, Any]) -> None:
     """None is found, the good keys beside them are, and every query is the one that was meant."""
     good = keys_of("1000", "1001") if "pattern" not in more else keys_of("user 1000", "user 1001")
     if "pattern" in more:
@@ -343,7 +343,7 @@ def test_secrets_are_sent_and_told_to_nobody_else(
 
 
 def test_an_endpoint_is_checked_at_the_start(
-    server: FaultServer, service: serving.Service, monkeypatch: pytest.MonkeyPatch
+    server: FaultServer, service: services.Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source_of(service.sparql).check()
     source_of(service.sparql, method="GET").check()

@@ -18,7 +18,7 @@ import pytest
 
 from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched
-from topwater.remote.asked import Asked
+from topwater.remote.database_rows import Asked
 from topwater.remote.sql_source import SqlSource
 from topwater.testing import check_source
 

@@ -19,7 +19,7 @@ from topwater import remote
 from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched
 from topwater.remote import Breaker, Limit, Stack, guarded, stack
-from topwater.remote.around import failed
+from topwater.remote.wrappers.wrapper import failed
 from topwater.testing import Scripted, check_source
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from topwater.model import Fetched, KeyArray
-from topwater.remote.around import Timer, failed
+from topwater.remote.wrappers.wrapper import Timer, failed
 
 
 class Hand:

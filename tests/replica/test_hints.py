@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topwater.evaluate.oracle import Oracle
-from topwater.evaluate.workloads import REMOTE, Workload
 from topwater.model import FloatArray, IntArray
+from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
-from topwater.remote.steps import Steps
 from topwater.replica import Budget, Refresher, RefreshSettings, WindowView
 from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.policies import Polls
-from topwater.replica.replica import Replica
+from topwater.replica.store import Replica
 from topwater.scoring import WeightedSum
 from topwater.windows import Windows
+from topwater_lab.experiments.oracle import Oracle
+from topwater_lab.experiments.workloads import REMOTE, Workload
 
 MINUTE = 60_000
 KEYS = 40

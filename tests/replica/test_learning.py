@@ -16,9 +16,9 @@ from test_loop import random_events, random_script
 from topwater.model import FloatArray, IntArray
 from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.budget import Budget, Purse
-from topwater.replica.estimators import START_RATE, Forgetting, Interval, Irregular, estimators
 from topwater.replica.policies import Polls
-from topwater.replica.replica import NEVER, Replica
+from topwater.replica.rate_estimators import START_RATE, Forgetting, Interval, Irregular, estimators
+from topwater.replica.store import NEVER, Replica
 from topwater.replica.utility import Aim, Utility, gains
 from topwater.replica.worth import Worth
 from topwater.testing import Scripted

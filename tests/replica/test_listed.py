@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError, StateError
 from topwater.local import run
 from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
 from topwater.scoring import Formula
 from topwater.testing import Scripted
-from topwater.topk.changing import changing
 from topwater.windows import counting, sliding, tumbling
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from looping import MINUTE, Loop, query_of
 
 from topwater.local import run
 from topwater.model import LOOK_UPS, Answer, LookUp, Window
+from topwater.monitor.shards import merge
 from topwater.replica.policies import rankers
-from topwater.sharding import merge
 from topwater.testing import Scripted
 from topwater.windows import tumbling
 

@@ -17,10 +17,10 @@ from topwater.errors import QueryError
 from topwater.local import run
 from topwater.model import Answer, Fetched
 from topwater.monitor import TopKMonitor
-from topwater.packing import pack
 from topwater.replica import Refresher, RefreshSettings
 from topwater.replica.policies import rankers
 from topwater.scoring import Formula
+from topwater.tables import pack
 from topwater.testing import Scripted, check_source
 from topwater.windows import counting, sliding, tumbling
 

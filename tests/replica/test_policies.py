@@ -24,8 +24,8 @@ from topwater.replica.policies import (
     rankers,
     resolve,
 )
-from topwater.replica.replica import NEVER
-from topwater.replica.settings import RefreshSettings
+from topwater.replica.refresh_settings import RefreshSettings
+from topwater.replica.store import NEVER
 from topwater.replica.worth import Worth
 from topwater.testing import Scripted, check_policy
 

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from looping import MINUTE, Event, Loop, batch_of, one_rule, query_of, shown
 
 from topwater.errors import QueryError
+from topwater.model import Shard
 from topwater.monitor import TopKMonitor
+from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
 from topwater.replica import Budget, RefreshSettings
 from topwater.replica.policies import rankers
 from topwater.scoring import Formula
-from topwater.sharding import Shard, shard_of
 from topwater.testing import Scripted
 from topwater.windows import counting, sliding, tumbling
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from topwater.evaluate.metrics import ndcg, precision
 from topwater.model import FloatArray
+from topwater.replica.possible_worlds import fare, gain_of_knowing
 from topwater.replica.utility import Aim, weights
-from topwater.replica.worlds import fare, gain_of_knowing
+from topwater_lab.experiments.accuracy import ndcg, precision
 
 
 def utility(shown: list[int], truth: FloatArray, k: int, aim: Aim) -> float:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from topwater.errors import QueryError
 from topwater.rspql import Plan, parse
-from topwater.rspql.explaining import pattern_lines, told, triple_text
-from topwater.rspql.reading import shown
+from topwater.rspql.explanation import pattern_lines, told, triple_text
+from topwater.rspql.parser.cursor import shown
 
 FOLDER = Path(__file__).parent / "corpus"
 QUERIES = sorted(FOLDER.glob("*.rq"))

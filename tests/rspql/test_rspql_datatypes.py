@@ -9,9 +9,9 @@ import pytest
 
 from topwater import run
 from topwater.rspql import Plan, parse
-from topwater.rspql.documents import Columns, Documents
-from topwater.rspql.matching import Matcher
-from topwater.rspql.projecting import constructed, solutions_of
+from topwater.rspql.plan.projection import constructed, solutions_of
+from topwater.rspql.rdf.event_format import Columns, Documents
+from topwater.rspql.rdf.pattern_match import Matcher
 from topwater.testing import Scripted
 
 X = "http://example.org/"

@@ -23,9 +23,9 @@ from topwater import run
 from topwater.model import Answer, Fetched, KeyArray
 from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan, parse
-from topwater.rspql.documents import Documents
-from topwater.rspql.matching import Matcher
-from topwater.rspql.projecting import solutions_of
+from topwater.rspql.plan.projection import solutions_of
+from topwater.rspql.rdf.event_format import Documents
+from topwater.rspql.rdf.pattern_match import Matcher
 
 X = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -15,7 +15,7 @@ import pytest
 
 from topwater.errors import QueryError
 from topwater.rspql import explain, parse
-from topwater.rspql.lexing import Document
+from topwater.rspql.parser.tokens import Document
 
 TEXTS: list[str] = [path.read_text(encoding="utf-8") for path in corpus_files.QUERIES]
 ODD: list[str] = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from topwater.errors import QueryError
 from topwater.rspql import parse
-from topwater.rspql.durations import duration
-from topwater.rspql.lexing import MAX_LENGTH, MAX_NESTING, MAX_TOKENS, Document
+from topwater.rspql.parser.durations import duration
+from topwater.rspql.parser.tokens import MAX_LENGTH, MAX_NESTING, MAX_TOKENS, Document
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

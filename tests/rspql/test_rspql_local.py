@@ -10,7 +10,7 @@ from topwater.errors import QueryError
 from topwater.local import rspql
 from topwater.remote import memory
 from topwater.rspql import parse
-from topwater.rspql.documents import Columns, Documents
+from topwater.rspql.rdf.event_format import Columns, Documents
 
 X = "http://example.org/"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"

@@ -21,11 +21,9 @@ from topwater import TopKQuery, run, tumbling
 from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
-from topwater.reading import ONLY_TIME
-from topwater.rspql import documents, parse
-from topwater.rspql.documents import Columns, Documents, literals
-from topwater.rspql.matching import Matcher, key_terms, solutions
-from topwater.rspql.plan import (
+from topwater.monitor.columns import ONLY_TIME
+from topwater.rspql import parse
+from topwater.rspql.plan.plan import (
     TIME,
     Alike,
     AllOf,
@@ -39,7 +37,10 @@ from topwater.rspql.plan import (
     Not,
     Text,
 )
-from topwater.rspql.triples import canonical, read_lines, term_of, text_of
+from topwater.rspql.rdf import event_format
+from topwater.rspql.rdf.event_format import Columns, Documents, literals
+from topwater.rspql.rdf.pattern_match import Matcher, key_terms, solutions
+from topwater.rspql.rdf.triples import canonical, read_lines, term_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -491,7 +492,7 @@ def test_json_ld_says_what_it_says_to_rdflib(monkeypatch: pytest.MonkeyPatch) ->
     texts = [some_document(rng) for _ in range(20)]
     reading = Documents(format="jsonld")
     ours = events_of(reading.triples(pa.table({"time": range(20), "value": texts})))
-    monkeypatch.setattr(documents, "_json_ld_reader", lambda: documents._with_rdflib)
+    monkeypatch.setattr(event_format, "_json_ld_reader", lambda: event_format._with_rdflib)
     slow = events_of(reading.triples(pa.table({"time": range(20), "value": texts})))
     for event, text in enumerate(texts):
         graph = Graph().parse(data=text, format="json-ld")
@@ -517,7 +518,7 @@ def test_a_document_that_cannot_be_read_is_one_bad_event(
     text: str | None, slow: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if slow:
-        monkeypatch.setattr(documents, "_json_ld_reader", lambda: documents._with_rdflib)
+        monkeypatch.setattr(event_format, "_json_ld_reader", lambda: event_format._with_rdflib)
     good = '{"@id": "http://e/a", "http://e/p": "]"}'
     found = Documents(format="jsonld").triples(pa.table({"time": [1, 2], "value": [text, good]}))
     assert found.bad.tolist() == [0]

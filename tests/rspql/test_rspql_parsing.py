@@ -7,7 +7,7 @@ import pytest
 from topwater.errors import QueryError
 from topwater.replica import Budget
 from topwater.rspql import Plan, parse
-from topwater.rspql.plan import Compare, StreamWindow
+from topwater.rspql.plan.plan import Compare, StreamWindow
 
 HEAD = "PREFIX : <http://example.org/>\n"
 WHERE = "WHERE { WINDOW :w { ?s :v ?v } } ORDER BY DESC(?v) LIMIT 3"

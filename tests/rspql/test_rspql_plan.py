@@ -16,11 +16,11 @@ import pytest
 from topwater import Answer, TopKQuery, run, sliding
 from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan, parse
-from topwater.rspql.asking import asked as sent
-from topwater.rspql.documents import Documents
-from topwater.rspql.matching import Matcher
-from topwater.rspql.plan import TIME
-from topwater.rspql.projecting import solutions_of
+from topwater.rspql.plan.plan import TIME
+from topwater.rspql.plan.projection import solutions_of
+from topwater.rspql.rdf.event_format import Documents
+from topwater.rspql.rdf.pattern_match import Matcher
+from topwater.rspql.registration import asked as sent
 from topwater.testing import Scripted
 
 HEAD = "PREFIX : <http://example.org/>\n"

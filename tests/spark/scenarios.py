@@ -18,15 +18,16 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKMonitor, TopKQuery, run, sliding, tumbling
-from topwater.groups import GroupedMonitor, monitor_of
-from topwater.portions import portions
+from topwater.model import Shard
+from topwater.monitor.grouped import GroupedMonitor, monitor_of
+from topwater.monitor.reduction import portions
+from topwater.monitor.shards import merge
+from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
-from topwater.remote.steps import Steps
 from topwater.scoring import Formula
-from topwater.sharding import Shard, merge
-from topwater.spark.answers import merged, packed_schema
+from topwater.spark.answer_rows import merged, packed_schema
 from topwater.spark.processor import STATE, MonitorProcessor
-from topwater.spark.reducing import rows_of
+from topwater.spark.stage_one import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

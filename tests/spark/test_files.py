@@ -14,11 +14,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
 from topwater import QueryError, TopKQuery, run, sliding
 from topwater.errors import BatchError, EnvironmentProblem
-from topwater.generate import SCHEMA, Bids
-from topwater.portions import Portion
+from topwater.monitor.reduction import Portion
 from topwater.spark import Files, answers_from, topk
-from topwater.spark import files as source
-from topwater.spark.files import FilesReader, OneFile, active_session
+from topwater.spark import file_source as source
+from topwater.spark.file_source import FilesReader, OneFile, active_session
+from topwater_lab.bids.bids import SCHEMA, Bids
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.types import DecimalType, DoubleType, StructField, StructType
 
 from topwater.scoring import Euclidean, Formula, Score, WeightedSum
-from topwater.spark.formulas import quoted, rank_score
+from topwater.spark.score_columns import quoted, rank_score
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

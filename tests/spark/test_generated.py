@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 
-from topwater.generate import Bids
-from topwater.spark.generated import FORMAT, GeneratedReader, GeneratedSource, Rows
+from topwater_lab.bids.bids import Bids
+from topwater_lab.bids.spark_source import FORMAT, GeneratedReader, GeneratedSource, Rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from scenarios import (
 )
 
 from topwater.spark import answers_from, topk
-from topwater.spark.answers import ANSWER, COUNTS, packed
+from topwater.spark.answer_rows import ANSWER, COUNTS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,9 +24,9 @@ from starlette.routing import Route
 from topwater import QueryError, StateError
 from topwater.remote import memory
 from topwater.rspql import parse
-from topwater.rspql.asking import source_for
-from topwater.serving.running import started
+from topwater.rspql.registration import source_for
 from topwater.spark import Mapped, Rdf, rspql, start
+from topwater_lab.services.service_process import started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ import pyarrow as pa
 import pytest
 
 from topwater import Formula, TopKQuery, sliding
-from topwater.clock import Moments
 from topwater.model import Counts
-from topwater.portions import Portion, portion
-from topwater.reading import ONLY_TIME
+from topwater.monitor.columns import ONLY_TIME
+from topwater.monitor.event_time import Moments
+from topwater.monitor.reduction import Portion, portion
 from topwater.spark import sieve
-from topwater.spark.reducing import PORTIONS
 from topwater.spark.sieve import MARK, plain, read_portion, sieved
+from topwater.spark.stage_one import PORTIONS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ import pytest
 from scenarios import run_to_the_end, written
 
 from topwater import Answer, SourceError, TopKQuery, remote, run, tumbling
-from topwater.evaluate import generated
-from topwater.serving import started
-from topwater.serving.followers import Followers
 from topwater.spark import answers_from, topk
+from topwater_lab.experiments import generated_evening
+from topwater_lab.services import started
+from topwater_lab.services.followers import Followers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_workers_ask_a_real_service(spark: SparkSession, tmp_path: Path) -> None
 
 def exactly(batches: list[pa.Table]) -> list[Answer]:
     """The same with every follower count in memory, and no limit."""
-    evening = generated.START  # where a service with speed=0 stands still
+    evening = generated_evening.START  # where a service with speed=0 stands still
     counts = Followers(200, 4).at(USERS, evening)
     known = remote.memory(dict(zip(USERS.tolist(), counts.tolist(), strict=True)))
     return list(run(query(400), batches, source=known))

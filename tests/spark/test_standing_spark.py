@@ -19,13 +19,13 @@ from typer.testing import CliRunner
 from topwater.cli import app
 from topwater.errors import QueryError, StateError
 from topwater.model import Counts
-from topwater.packing import pack
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
 from topwater.spark import Progress, standing, standing_queries, start, watch
 from topwater.spark.standing_queries import query_of
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.standing import Results, Standing, StandingQuery
-from topwater.standing.settings import algorithms
+from topwater.standing.algorithms import algorithms
+from topwater.tables import pack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,12 +14,12 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from topwater import QueryError, StateError, TopKMonitor, TopKQuery, packing, tumbling
-from topwater.groups import GroupedMonitor
-from topwater.portions import portion
+from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tumbling
+from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.reduction import portion
 from topwater.spark import answers_from, read_state, start, topk
-from topwater.spark.idle import BEAT, beat, heeded
-from topwater.spark.places import hashes, places
+from topwater.spark.heartbeats import BEAT, beat, heeded
+from topwater.spark.shard_placement import hashes, places
 from topwater.spark.state import lines
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def test_plain_spark_finds_the_same_in_the_first_micro_batch(
 def test_an_older_state_is_refused(
     spark: SparkSession, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packing, "VERSION", packing.VERSION + 1)
+    monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
     with pytest.raises(StateError, match=r"the state has version 2, this program reads 3"):
         start(rows_of(spark, ran), to="noop", checkpoint=ran.checkpoint)
 

@@ -12,10 +12,10 @@ import pytest
 from observed import SHARDS, START, query, source
 from typer.testing import CliRunner
 
-from topwater import StateError, TopKMonitor, TopKQuery, packing, sliding
+from topwater import StateError, TopKMonitor, TopKQuery, sliding, tables
 from topwater.cli import app
-from topwater.describing import describe
-from topwater.groups import GroupedMonitor
+from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.snapshot import describe
 from topwater.spark import read_state
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ def test_what_is_no_snapshot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(StateError, match="no Topwater state"):
         describe(b"nonsense")
     with pytest.raises(StateError, match="a form that this program does not know"):
-        describe(packing.pack(pa.table({"a": np.zeros(1)}), {}))
-    monkeypatch.setattr(packing, "VERSION", 1)
+        describe(tables.pack(pa.table({"a": np.zeros(1)}), {}))
+    monkeypatch.setattr(tables, "VERSION", 1)
     old = TopKMonitor.build(TopKQuery(**SETTINGS, score="value")).snapshot()
     monkeypatch.undo()
     with pytest.raises(StateError, match="the state has version 1"):

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from topwater.errors import QueryError
 from topwater.spark import stream
-from topwater.spark.replaying import ReplaySource
+from topwater.spark.replay_source import ReplaySource
 
 if TYPE_CHECKING:
     from pathlib import Path

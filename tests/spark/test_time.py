@@ -25,7 +25,7 @@ from scenarios import (
 from topwater import TopKQuery, sliding, tumbling
 from topwater.scoring import Formula
 from topwater.spark import topk
-from topwater.spark.answers import ANSWER, LATE
+from topwater.spark.answer_rows import ANSWER, LATE
 
 if TYPE_CHECKING:
     from pathlib import Path

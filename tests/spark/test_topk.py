@@ -16,13 +16,13 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from bids import wrong_windows
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
-from topwater.generate import SCHEMA, Bids
-from topwater.portions import portion
+from topwater.monitor.reduction import portion
 from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
-from topwater.spark.answers import packed
-from topwater.spark.generated import FORMAT
+from topwater.spark.answer_rows import packed
 from topwater.spark.processor import MonitorProcessor
+from topwater_lab.bids.bids import SCHEMA, Bids
+from topwater_lab.bids.spark_source import FORMAT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from observed import FILES, eventually, query, read, source, write
 from pyspark.sql import Row
 
 from topwater.spark import Progress, start, topk, watch
-from topwater.spark.exposition import COUNTERS, GAUGES, Exposition
+from topwater.spark.prometheus import COUNTERS, GAUGES, Exposition
 
 if TYPE_CHECKING:
     from pathlib import Path

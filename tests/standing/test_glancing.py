@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from topwater.model import FloatArray
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, costs_of
-from topwater.standing.glancing import (
+from topwater.standing.first_look import (
     look,
     narrow_block,
     narrow_columns,

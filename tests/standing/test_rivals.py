@@ -12,7 +12,7 @@ from topwater.model import FloatArray, IntArray
 from topwater.standing.bags import Records
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES, costs_of
 from topwater.standing.engines import Compiled
-from topwater.standing.rivals import Gridded
+from topwater_lab.rivals.grid_engine import Gridded
 
 KINDS = (EUCLIDEAN, LARGEST, ABSOLUTE, SQUARES, LINEAR)
 BOTH = pytest.mark.parametrize("skyband", [False, True], ids=["cpm/w", "snn"])

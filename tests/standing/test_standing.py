@@ -14,9 +14,9 @@ from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.scoring import Euclidean, Formula, Score, WeightedDistance, WeightedSum
 from topwater.standing import Standing, StandingQuery
-from topwater.standing.settings import algorithms
-from topwater.standing.watching import EXACT as EXACTLY
-from topwater.standing.watching import WATCHED
+from topwater.standing.algorithms import algorithms
+from topwater.standing.auto_kernels import EXACT as EXACTLY
+from topwater.standing.auto_kernels import WATCHED
 
 EXACT = [name for name in algorithms if name != "pa"]
 KINDS = ["random", "tied", "rising", "falling", "waves"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from topwater.errors import QueryError
 from topwater.streams import MqttStream, PythonStream, ReplayStream, stream_settings
-from topwater.streams.checks import columns, topic_filters
+from topwater.streams.setting_checks import columns, topic_filters
 
 if TYPE_CHECKING:
     from pathlib import Path

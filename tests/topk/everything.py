@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topwater.topk.changing import UNSEEN, ChangingList
-from topwater.topk.objects import Objects
+from topwater.candidates.objects import Objects
+from topwater.candidates.rescorable import UNSEEN, ChangingList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

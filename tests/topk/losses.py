@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from everything import Everything
 
-from topwater.topk.changing import build
+from topwater.candidates.rescorable import build
 from topwater.windows import Windows
 
 

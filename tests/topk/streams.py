@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import hypothesis.strategies as st
 import numpy as np
 
-from topwater.topk.trees import ResultStream, Seen, Structure
+from topwater.candidates.published.object_trees import ResultStream, Seen, Structure
 
 ORDERS = ("random", "rising", "falling", "wave")
 

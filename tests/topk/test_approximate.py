@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from topwater import TopKQuery, counting, run
+from topwater.candidates import approximate, build, lists, one_by_one
+from topwater.candidates.pane_order import InOrder
+from topwater.candidates.published.adapter import Stepped
+from topwater.candidates.published.criterion import limit
+from topwater.candidates.published.object_trees import Seen
+from topwater.candidates.published.timed_skyband import GUESS, Estimated
 from topwater.errors import QueryError
 from topwater.model import Items
 from topwater.testing import WINDOWS, best_first, rows
-from topwater.testing.lists import _Trial
-from topwater.topk import approximate, build, lists, one_by_one
-from topwater.topk.criterion import limit
-from topwater.topk.estimated import GUESS, Estimated
-from topwater.topk.ordered import InOrder
-from topwater.topk.stepped import Stepped
-from topwater.topk.trees import Seen
+from topwater.testing.list_contract import _Trial
 from topwater.windows import Windows
 
 

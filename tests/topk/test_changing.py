@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from losses import losses
 
+from topwater.candidates.objects import UNSCORED, Objects, Traces, places
+from topwater.candidates.panes_n import Spare
+from topwater.candidates.published.topk_n import SuperTopKN
+from topwater.candidates.recompute import Recompute
+from topwater.candidates.rescorable import ChangingList, build, changing
 from topwater.errors import QueryError
 from topwater.model import Items
 from topwater.testing import WINDOWS, random_cuts, rows
-from topwater.topk.changing import ChangingList, build, changing
-from topwater.topk.objects import UNSCORED, Objects, Traces, places
-from topwater.topk.recompute import Recompute
-from topwater.topk.spare import Spare
-from topwater.topk.supertopkn import SuperTopKN
 from topwater.windows import Windows, counting
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from topwater.candidates import lists
+from topwater.candidates.published.mintopk import SuperTopK
+from topwater.candidates.published.pretopk import Predicted
+from topwater.candidates.published.tma_sma import sma, tma
+from topwater.candidates.recompute import Recompute
 from topwater.model import Arrivals, FloatArray, IntArray, Items
 from topwater.protocols import CandidateList, ListMaker
 from topwater.testing import WINDOWS, check_list, rows
-from topwater.topk import lists
-from topwater.topk.indexed import sma, tma
-from topwater.topk.mintopk import SuperTopK
-from topwater.topk.pretopk import Predicted
-from topwater.topk.recompute import Recompute
 from topwater.windows import Windows
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from math import comb
 import numpy as np
 import pytest
 
+from topwater.candidates.published.criterion import limit, lowest_rank, probabilities
 from topwater.errors import QueryError
-from topwater.topk.criterion import limit, lowest_rank, probabilities
 
 K = [1, 2, 5, 10, 20, 50, 100, 200, 500]
 TABLE_V = {

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from streams import Stream, played
 
-from topwater.topk.gridded import Cells, Gridded, cpm_w, snn
-from topwater.topk.trees import Seen
+from topwater.candidates.published.cpm_snn import Cells, Gridded, cpm_w, snn
+from topwater.candidates.published.object_trees import Seen
 
 
 def test_the_cells_grow_with_the_scores() -> None:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from streams import Stream, played, reported, tops
 
-from topwater.topk.correlation import clinging, drift
-from topwater.topk.criterion import limit
-from topwater.topk.filtered import Filtered
-from topwater.topk.hybrid import ALARM, Hybrid
-from topwater.topk.skyband import Probabilistic, Relaxed, Strict
-from topwater.topk.trees import ResultStream
+from topwater.candidates.published.auto_skyband import ALARM, Hybrid
+from topwater.candidates.published.correlation import clinging, drift
+from topwater.candidates.published.criterion import limit
+from topwater.candidates.published.filtered_skyband import Filtered
+from topwater.candidates.published.object_trees import ResultStream
+from topwater.candidates.published.skyband import Probabilistic, Relaxed, Strict
 
 WIDTH, K = 256, 4
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from figures import PRIPUZIC, arrivals, pripuzic
 
+from topwater.candidates.published.score_grid import ScoreGrid
+from topwater.candidates.published.tma_sma import Indexed, sma, tma
 from topwater.model import Items
-from topwater.topk.grid import ScoreGrid
-from topwater.topk.indexed import Indexed, sma, tma
 from topwater.windows import Windows, counting
 
 Maker = Callable[[Windows, int], Indexed]

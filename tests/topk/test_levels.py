@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from topwater.candidates import build, sweep
+from topwater.candidates.runs import nothing
 from topwater.model import Items
-from topwater.topk import build, sweep
-from topwater.topk.runs import nothing
 from topwater.windows import sliding
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from topwater.candidates import build
 from topwater.model import Items
 from topwater.protocols import CandidateList
 from topwater.testing import WINDOWS
-from topwater.topk import build
 from topwater.windows import Windows
 
 ROWS = st.lists(

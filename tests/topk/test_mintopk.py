@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from figures import YANG, arrivals, yang
 
+from topwater.candidates.published.mintopk import SuperTopK
+from topwater.candidates.published.pretopk import Predicted
 from topwater.model import Items
-from topwater.topk.mintopk import SuperTopK
-from topwater.topk.pretopk import Predicted
 from topwater.windows import Windows, counting
 
 

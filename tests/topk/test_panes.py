@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from topwater.candidates import build, panes_kernels, sweep
+from topwater.candidates.panes import Panes
+from topwater.candidates.runs import no_hint, nothing, reduce
 from topwater.model import FloatArray, Items
-from topwater.topk import build, kernels, sweep
-from topwater.topk.panes import Panes
-from topwater.topk.runs import no_hint, nothing, reduce
 from topwater.windows import counting
 
 
@@ -27,7 +27,7 @@ def test_long_lists_of_candidates_are_kept_in_two_levels(levels: int | None) -> 
     answers, sizes, kept = panes.sweep(windows.group(items), last)
     panes.check()
 
-    assert kept.max() > kernels._SHORT
+    assert kept.max() > panes_kernels._SHORT
     ends = np.cumsum(sizes)
     for window in (0, 1, 7, last // 2, last):
         first = windows.window(window).opens

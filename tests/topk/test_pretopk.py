@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from figures import YANG, arrivals, yang
 
-from topwater.topk.pretopk import Predicted
+from topwater.candidates.published.pretopk import Predicted
 
 
 def at_w0() -> Predicted:

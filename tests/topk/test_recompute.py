@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from figures import YANG, arrivals, yang
 
-from topwater.topk.recompute import Recompute
+from topwater.candidates.recompute import Recompute
 from topwater.windows import Windows
 
 

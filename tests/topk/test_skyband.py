@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from streams import ORDERS, Stream, ordered, played, reported, streams, tops
 
+from topwater.candidates.published.auto_skyband import Hybrid
+from topwater.candidates.published.cpm_snn import cpm_w, snn
+from topwater.candidates.published.criterion import limit
+from topwater.candidates.published.filtered_skyband import Filtered, largest_buffer
+from topwater.candidates.published.object_trees import Seen, Structure, Trees
+from topwater.candidates.published.skyband import Probabilistic, Relaxed, Strict
 from topwater.errors import QueryError
-from topwater.topk.criterion import limit
-from topwater.topk.filtered import Filtered, largest_buffer
-from topwater.topk.gridded import cpm_w, snn
-from topwater.topk.hybrid import Hybrid
-from topwater.topk.skyband import Probabilistic, Relaxed, Strict
-from topwater.topk.trees import Seen, Structure, Trees
 
 NAMES = ["sa", "ra", "sasf", "sarf", "sapf", "rasf", "rarf", "rapf", "cpm/w", "snn", "auto"]
 

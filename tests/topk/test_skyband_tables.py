@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import pytest
 from figures import PRIPUZIC, pripuzic
 
-from topwater.topk.filtered import Filtered
-from topwater.topk.gridded import cpm_w, snn
-from topwater.topk.skyband import Probabilistic, Relaxed, Strict
-from topwater.topk.trees import ResultStream, Seen, Structure
+from topwater.candidates.published.cpm_snn import cpm_w, snn
+from topwater.candidates.published.filtered_skyband import Filtered
+from topwater.candidates.published.object_trees import ResultStream, Seen, Structure
+from topwater.candidates.published.skyband import Probabilistic, Relaxed, Strict
 
 SCORES = {step: float(pripuzic(step).items.score[0]) for step in range(1, 12)}
 TOP = {1: 1, 8: 3, 9: 7, 10: 7, 11: 7} | dict.fromkeys(range(2, 8), 2)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from topwater.jobs.files import Written
-from topwater.jobs.settings import LiveSettings, SparkSettings, settings_of
+from topwater.jobs.job_file import Written
+from topwater.jobs.job_streams import JobStream
+from topwater.jobs.remote_side import is_example
+from topwater.jobs.run_settings import LiveSettings, SparkSettings, settings_of
 from topwater.jobs.sinks import Sink
-from topwater.jobs.sources import is_example
-from topwater.jobs.streaming import JobStream
 from topwater.query import TopKQuery
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
-from topwater.jobs.objects import loaded
-from topwater.streams.checks import REMOTE, text
+from topwater.jobs.python_names import loaded
+from topwater.streams.setting_checks import REMOTE, text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

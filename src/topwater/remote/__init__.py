@@ -11,14 +11,14 @@ Stack(HttpSource('https://api.example/users', headers: Authorization))
 Importing this loads no client of any kind; building a source loads what it needs.
 """
 
-from topwater.remote.breaking import Breaker
-from topwater.remote.building import http, memory, source, sparql, sql
-from topwater.remote.guarding import Guarded, guarded
-from topwater.remote.limiting import Limit
-from topwater.remote.recording import Recording, recorded
+from topwater.remote.factory import http, memory, source, sparql, sql
+from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
-from topwater.remote.stack import Stack, stack
-from topwater.remote.steps import Steps
+from topwater.remote.wrappers.circuit_breaker import Breaker
+from topwater.remote.wrappers.deadline import Guarded, guarded
+from topwater.remote.wrappers.rate_limit import Limit
+from topwater.remote.wrappers.record import Recording, recorded
+from topwater.remote.wrappers.stack import Stack, stack
 
 __all__ = [
     "Breaker",

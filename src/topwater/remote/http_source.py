@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray, Millis
-from topwater.remote.documents import Reader
-from topwater.remote.matching import Matches, failed, key_text
-from topwater.remote.paths import Misfit
+from topwater.remote.http_client import LARGEST, Ask, Requester
+from topwater.remote.json_path import Misfit
+from topwater.remote.json_values import Reader
+from topwater.remote.key_values import Matches, failed, key_text
 from topwater.remote.replies import Reply
-from topwater.remote.requesting import LARGEST, Ask, Requester
-from topwater.remote.services import MOST, Service, most_of, positive, require_reached
-from topwater.remote.templates import Template
+from topwater.remote.request_template import Template
+from topwater.remote.service import MOST, Service, most_of, positive, require_reached
 
 _About: TypeAlias = tuple[str | Millis | None, ...]
 """What a request is about: its keys, and the time as of which it asks."""
@@ -39,7 +39,7 @@ class HttpSource:
         ``{now}`` is the event time of the evaluation in milliseconds, for services that can answer
         as of a time; queries tell it, others call :meth:`seek` before they fetch.
     value
-        The path to the value: see :mod:`topwater.remote.paths`. For many keys either
+        The path to the value: see :mod:`topwater.remote.json_path`. For many keys either
         ``"counts.{key}"``, where an object has the keys as names, or, together with ``key``,
         ``"users[*].followers"``.
     key

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from topwater.model import Fetched, KeyArray
-from topwater.remote.around import failed
+from topwater.remote.wrappers.wrapper import failed
 
 
 class MemorySource:

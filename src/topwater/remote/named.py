@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from topwater.remote.around import AtStart
-from topwater.remote.breaking import Breaker
-from topwater.remote.limiting import Limit
+from topwater.remote.wrappers.circuit_breaker import Breaker
+from topwater.remote.wrappers.rate_limit import Limit
+from topwater.remote.wrappers.wrapper import AtStart
 
 
 class StackSettings(TypedDict, total=False):

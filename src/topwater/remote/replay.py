@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import Fetched, FloatArray, KeyArray, Millis
-from topwater.remote.steps import Steps
+from topwater.remote.known_changes import Steps
 
 
 class Replay:

@@ -11,13 +11,10 @@ from urllib.parse import quote, urlencode
 
 from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, KeyArray
-from topwater.remote.matching import Matches, failed, key_text
-from topwater.remote.patterns import checked_pattern, require_name, substituted
-from topwater.remote.replies import Reply
-from topwater.remote.requesting import LARGEST, Ask, Requester
-from topwater.remote.services import MOST, Service, filled, most_of, positive, require_reached
-from topwater.remote.templates import LONGEST
-from topwater.remote.terms import (
+from topwater.remote.graph_pattern import checked_pattern, require_name, substituted
+from topwater.remote.http_client import LARGEST, Ask, Requester
+from topwater.remote.key_values import Matches, failed, key_text
+from topwater.remote.rdf_terms import (
     XSD,
     checked_datatype,
     checked_namespace,
@@ -26,6 +23,9 @@ from topwater.remote.terms import (
     literal,
     require_lang,
 )
+from topwater.remote.replies import Reply
+from topwater.remote.request_template import LONGEST
+from topwater.remote.service import MOST, Service, filled, most_of, positive, require_reached
 
 _RESULTS = "application/sparql-results+json"
 

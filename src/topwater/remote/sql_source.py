@@ -24,12 +24,12 @@ from sqlalchemy import event, exc
 
 from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, KeyArray, Problem
-from topwater.remote.addresses import Unset, from_environment, read_url
-from topwater.remote.asked import Asked, KeyKind
-from topwater.remote.calls import Call, connector, here
-from topwater.remote.crew import Crew
+from topwater.remote.database_address import Unset, from_environment, read_url
+from topwater.remote.database_call import Call, connector, here
+from topwater.remote.database_rows import Asked, KeyKind
 from topwater.remote.databases import database
 from topwater.remote.statements import MOST_ROWS, Lookup
+from topwater.remote.threads import Crew
 
 _MOST_KEYS = 30_000
 """SQLite takes 32,766 parameters a statement, PostgreSQL 65,535."""

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from topwater.errors import QueryError
-from topwater.remote.asked import KeyKind
+from topwater.remote.database_rows import KeyKind
 
 MOST_ROWS = 50_000
 """Rows read for one request. More of them are no look-up by key."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.policies import Polls
-from topwater.replica.slots import SlotTable
+from topwater.replica.slot_columns import SlotTable
 
 _MINUTE: Millis = 60_000
 _RATES = 24

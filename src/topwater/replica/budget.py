@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import FloatArray, IntArray
-from topwater.sharding import Shard
+from topwater.model import FloatArray, IntArray, Shard
 from topwater.windows import millis
 
 _WHOLE = Shard()

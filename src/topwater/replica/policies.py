@@ -30,8 +30,8 @@ import pyarrow as pa
 from topwater.errors import QueryError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.protocols import Registry
-from topwater.replica.replica import NEVER
-from topwater.replica.slots import SlotTable
+from topwater.replica.slot_columns import SlotTable
+from topwater.replica.store import NEVER
 from topwater.replica.ttl import TimeToLive
 
 Proposer = Literal["candidates", "window", "replica"]

@@ -12,9 +12,9 @@ import pyarrow as pa
 from topwater.model import BoolArray, FloatArray, IntArray, Millis
 from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.policies import PolicyEntry, Polls, Proposal, rankers
-from topwater.replica.replica import NEVER
+from topwater.replica.possible_worlds import gain_of_knowing
+from topwater.replica.store import NEVER
 from topwater.replica.utility import Aim, Utility
-from topwater.replica.worlds import gain_of_knowing
 
 _QUANTILES = 32
 _WORLDS = 128

@@ -1,14 +1,13 @@
 """Host 2: the same monitor on Spark Structured Streaming.  A thin shell with no decisions in it."""
 
-from topwater.spark.answers import answers_from
-from topwater.spark.files import Files
-from topwater.spark.generated import register
+from topwater.spark.answer_rows import answers_from
+from topwater.spark.file_source import Files
+from topwater.spark.launch import start
 from topwater.spark.metrics import Progress, watch
 from topwater.spark.rspql import Mapped, Rdf, rspql
 from topwater.spark.session import require, session, settings
 from topwater.spark.standing import standing
 from topwater.spark.standing_queries import standing_queries
-from topwater.spark.starting import start
 from topwater.spark.state import read_state
 from topwater.spark.streams import stream
 from topwater.spark.topk import topk
@@ -20,7 +19,6 @@ __all__ = [
     "Rdf",
     "answers_from",
     "read_state",
-    "register",
     "require",
     "rspql",
     "session",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from topwater.spark.exposition import Exposition
+from topwater.spark.prometheus import Exposition
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import StateError
-from topwater.groups import GroupedMonitor, monitor_of
+from topwater.model import Shard
 from topwater.monitor import TopKMonitor
-from topwater.portions import Portion
+from topwater.monitor.grouped import GroupedMonitor, monitor_of
+from topwater.monitor.reduction import Portion
 from topwater.query import TopKQuery
-from topwater.sharding import Shard
-from topwater.spark.answers import packed, packed_late
-from topwater.spark.idle import heeded
-from topwater.spark.parcels import Parcel, opened
+from topwater.spark.answer_rows import packed, packed_late
+from topwater.spark.heartbeats import heeded
+from topwater.spark.shipping import Parcel, opened
 from topwater.spark.sieve import MARK, plain, read_portion
 from topwater.spark.workers import settle
 
@@ -84,7 +84,7 @@ class MonitorProcessor(StatefulProcessor):
 
     def handleInputRows(  # noqa: N802
         self,
-        key: Any,  # noqa: ARG002  a place: see topwater.spark.places
+        key: Any,  # noqa: ARG002  a place: see topwater.spark.shard_placement
         rows: Iterator[Row],
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[Row]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from topwater.protocols import Source
     from topwater.rspql import Plan
-    from topwater.rspql.documents import Format
+    from topwater.rspql.rdf.event_format import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,9 @@ def rspql(
         missing or of the wrong type; before anything starts.
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.asking import plan_of, source_of
-    from topwater.spark.binding import bindings_of
-    from topwater.spark.showing import shown_rows
+    from topwater.rspql.registration import plan_of, source_of
+    from topwater.spark.rspql_output import shown_rows
+    from topwater.spark.rspql_streams import bindings_of
 
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)

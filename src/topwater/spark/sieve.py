@@ -5,10 +5,10 @@ fixed at arrival, and Java can compute it, only each pane's k best have to cross
 rows out of millions. ``Sieve.java`` picks them. It is compiled when it is first used, by the
 compiler that is part of Spark, and sent to the executors as a jar.
 
-The contract that decides is that of :mod:`topwater.spark.reducing` for ``take="each"``, and it
+The contract that decides is that of :mod:`topwater.spark.stage_one` for ``take="each"``, and it
 holds pane by pane and task by task: whatever ties with the k-th best is kept, so who wins a tie
 is still decided in one place, in Python. Rows are counted in Java, by the rules of
-:mod:`topwater.reading`.
+:mod:`topwater.monitor.columns`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType, TimestampType
 
-from topwater.clock import Moments
 from topwater.model import Counts
-from topwater.portions import Portion, portion
+from topwater.monitor.event_time import Moments
+from topwater.monitor.reduction import Portion, portion
 from topwater.scoring import Formula
-from topwater.spark.formulas import quoted, rank_score
+from topwater.spark.score_columns import quoted, rank_score
 from topwater.spark.session import run_folder
 from topwater.windows import FARTHEST
 

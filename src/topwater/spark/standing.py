@@ -27,9 +27,9 @@ from pyspark.sql.types import (
 
 from topwater.errors import QueryError
 from topwater.model import Counts
-from topwater.spark.parcels import parcel
-from topwater.spark.places import PLACE, placed
 from topwater.spark.session import require
+from topwater.spark.shard_placement import PLACE, placed
+from topwater.spark.shipping import parcel
 from topwater.spark.standing_events import packed_changes, packed_events
 from topwater.spark.standing_processor import Shown, StandingProcessor, inside_schema
 from topwater.spark.standing_queries import check_columns, collected, name_type

@@ -17,12 +17,12 @@ from pyspark import TaskContext
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.model import BoolArray, Counts, FloatArray
-from topwater.packing import pack
-from topwater.sharding import shard_of
-from topwater.spark.formulas import quoted
-from topwater.spark.reducing import gathered
+from topwater.monitor.shards import shard_of
+from topwater.spark.score_columns import quoted
+from topwater.spark.stage_one import gathered
 from topwater.spark.standing_queries import FIELDS
 from topwater.spark.workers import settle
+from topwater.tables import pack
 from topwater.windows import FARTHEST
 
 if TYPE_CHECKING:

@@ -19,10 +19,9 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import QueryError, StateError
 from topwater.model import Counts
-from topwater.packing import keys_from_arrow, unpack
-from topwater.sharding import shard_of
-from topwater.spark.parcels import Parcel, opened
+from topwater.monitor.shards import shard_of
 from topwater.spark.processor import require_same_shards
+from topwater.spark.shipping import Parcel, opened
 from topwater.spark.standing_events import (
     CHANGES,
     EVENTS,
@@ -36,6 +35,7 @@ from topwater.spark.standing_queries import apply
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.spark.workers import settle
 from topwater.standing import Results, Standing, StandingQuery
+from topwater.tables import keys_from_arrow, unpack
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
@@ -93,7 +93,7 @@ class StandingProcessor(StatefulProcessor):
 
     def handleInputRows(  # noqa: N802
         self,
-        key: Any,  # noqa: ARG002  a place: see topwater.spark.places
+        key: Any,  # noqa: ARG002  a place: see topwater.spark.shard_placement
         rows: Iterator[pd.DataFrame],
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:

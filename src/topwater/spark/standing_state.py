@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from topwater.errors import StateError
 from topwater.model import Counts
-from topwater.packing import keys_from_arrow, keys_to_arrow, pack, unpack
+from topwater.tables import keys_from_arrow, keys_to_arrow, pack, unpack
 
 _ARRAY = "an array"
 _CODEC = "lz4"

@@ -13,8 +13,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
-from topwater.describing import Description, Kept, describe
 from topwater.errors import StateError
+from topwater.monitor.snapshot import Description, Kept, describe
 from topwater.spark.processor import STATE
 from topwater.spark.session import require
 
@@ -92,7 +92,7 @@ def state_lines(spark: SparkSession, checkpoint: str | Path, *, as_json: bool) -
         states = read_state(spark, checkpoint)
         return [json.dumps(each.to_dict()) for each in states] if as_json else lines(states)
     # Imported late: compiled code takes seconds to load, and a top-k query needs none of it.
-    from topwater.spark.standing_shown import read_standing
+    from topwater.spark.standing_summary import read_standing
 
     found = read_standing(spark, checkpoint)
     if as_json:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
-from topwater.spark import parsing
-from topwater.spark.parsing import TEXT
+from topwater.spark import text_events
+from topwater.spark.text_events import TEXT
 from topwater.streams import (
     FilesStream,
     KafkaStream,
@@ -28,7 +28,7 @@ from topwater.streams import (
     StreamSettings,
     stream_settings,
 )
-from topwater.streams.checks import REMOTE
+from topwater.streams.setting_checks import REMOTE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,8 +87,8 @@ def _files(spark: SparkSession, told: FilesStream, once: bool) -> DataFrame:
             reader.schema(schema).option("header", told.header).format(told.format).load(folder)
         )
         return found
-    lines = reader.text(folder).select(parsing.text_of(TEXT).alias(TEXT))
-    return read_text(parsing.without_blanks(lines, comments=told.rdf), told)
+    lines = reader.text(folder).select(text_events.text_of(TEXT).alias(TEXT))
+    return read_text(text_events.without_blanks(lines, comments=told.rdf), told)
 
 
 def _place(path: str, pattern: str) -> tuple[str, str]:
@@ -117,21 +117,23 @@ def read_text(lines: DataFrame, told: StreamSettings, keep: Sequence[str] = ()) 
     """The events in the column ``value``; other columns as the settings name them."""
     if told.rdf:
         arrived = "arrived" if getattr(told, "time", "") == "arrived" else None
-        return parsing.rdf(lines, told.format, arrived, keep)
+        return text_events.rdf(lines, told.format, arrived, keep)
     named = {name: getattr(told, f"{name}_column", "") for name in ("topic", "arrived")}
     more = {name: column for name, column in named.items() if column}
-    return parsing.rows(lines, told.format, told.schema, {**more, **{name: name for name in keep}})
+    return text_events.rows(
+        lines, told.format, told.schema, {**more, **{name: name for name in keep}}
+    )
 
 
 def _spooled(spark: SparkSession, told: MqttStream | SocketStream, _: bool) -> DataFrame:
-    from topwater.spark.spooled import spooled
+    from topwater.spark.spool_source import spooled
 
-    text = parsing.text_of("payload").alias(TEXT)
+    text = text_events.text_of("payload").alias(TEXT)
     return read_text(spooled(spark, told).select(text, "topic", "arrived"), told)
 
 
 def _replay(spark: SparkSession, told: ReplayStream, once: bool) -> DataFrame:
-    from topwater.spark.replaying import SHIFT, replayed
+    from topwater.spark.replay_source import SHIFT, replayed
 
     if once:
         return _once(spark, told)
@@ -139,10 +141,10 @@ def _replay(spark: SparkSession, told: ReplayStream, once: bool) -> DataFrame:
         schema = told.schema or _parquet_schema(spark, *_place(told.path, told.pattern))
         rows = replayed(spark, told, schema if isinstance(schema, str) else schema.toDDL())
     else:
-        text = parsing.text_of(TEXT).alias(TEXT)
+        text = text_events.text_of(TEXT).alias(TEXT)
         lines = replayed(spark, told, f"{TEXT} binary").select(text, SHIFT)
-        rows = read_text(parsing.without_blanks(lines, comments=told.rdf), told, keep=[SHIFT])
-    return (parsing.moved(rows, told.time, SHIFT) if told.shift_to_now else rows).drop(SHIFT)
+        rows = read_text(text_events.without_blanks(lines, comments=told.rdf), told, keep=[SHIFT])
+    return (text_events.moved(rows, told.time, SHIFT) if told.shift_to_now else rows).drop(SHIFT)
 
 
 def _once(spark: SparkSession, told: ReplayStream) -> DataFrame:
@@ -166,18 +168,18 @@ def _once(spark: SparkSession, told: ReplayStream) -> DataFrame:
 def _kafka(spark: SparkSession, told: KafkaStream, once: bool) -> DataFrame:
     from topwater.spark.kafka import kafka
 
-    text = parsing.text_of("value").alias(TEXT)
+    text = text_events.text_of("value").alias(TEXT)
     rows = kafka(spark, told, once).selectExpr("value", "topic", "timestamp AS arrived")
     return read_text(rows.select(text, "topic", "arrived"), told)
 
 
 def _python(spark: SparkSession, told: PythonStream, once: bool) -> DataFrame:
-    from topwater.spark.plugged import plugged
+    from topwater.spark.custom_source import plugged
 
     rows = plugged(spark, told, once)
     if told.format == "rows":
         return rows
-    return read_text(rows.select(parsing.text_of(TEXT).alias(TEXT)), told)
+    return read_text(rows.select(text_events.text_of(TEXT).alias(TEXT)), told)
 
 
 _MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFrame]] = {

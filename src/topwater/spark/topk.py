@@ -18,19 +18,19 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, QueryError
+from topwater.model import Shard
 from topwater.monitor import TopKMonitor
-from topwater.reading import keys_of, read
-from topwater.remote.guarding import guarded
-from topwater.sharding import Shard
-from topwater.spark.answers import COUNTS, merged, packed_schema, unpacked
-from topwater.spark.files import Files, active_session, used
-from topwater.spark.files import stream as files_stream
-from topwater.spark.idle import beats
-from topwater.spark.parcels import parcel
-from topwater.spark.places import PLACE, placed
+from topwater.monitor.columns import keys_of, read
+from topwater.remote.wrappers.deadline import guarded
+from topwater.spark.answer_rows import COUNTS, merged, packed_schema, unpacked
+from topwater.spark.file_source import Files, active_session, used
+from topwater.spark.file_source import stream as files_stream
+from topwater.spark.heartbeats import beats
 from topwater.spark.processor import MonitorProcessor
-from topwater.spark.reducing import reduced
 from topwater.spark.session import require
+from topwater.spark.shard_placement import PLACE, placed
+from topwater.spark.shipping import parcel
+from topwater.spark.stage_one import reduced
 from topwater.windows import millis
 
 if TYPE_CHECKING:

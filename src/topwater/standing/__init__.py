@@ -8,13 +8,12 @@
 ``sa``, ``ra``          the strict and the relaxed skyband, without a filter
 ``sasf`` … ``rarf``     either of them behind a strict (``sf``), relaxed (``rf``) or probabilistic
                         (``pf``) filter
-``cpm/w``, ``snn``      the whole window in a grid: the rivals
 ======================  ==========================================================================
 """
 
 from __future__ import annotations
 
-from topwater.standing.queries import StandingQuery
 from topwater.standing.standing import Results, Standing
+from topwater.standing.standing_query import StandingQuery
 
 __all__ = ["Results", "Standing", "StandingQuery"]

@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.choosing import undominated
 from topwater.standing.costs import compiled
+from topwater.standing.selection import undominated
 
 Records: TypeAlias = npt.NDArray[np.void]
 Record: TypeAlias = Any

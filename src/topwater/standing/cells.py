@@ -22,7 +22,7 @@ from topwater.standing.costs import (
     compiled,
     cost_of,
 )
-from topwater.standing.glancing import Marks, Narrow, look
+from topwater.standing.first_look import Marks, Narrow, look
 
 NO_INDEX: Final = 0
 WHERE_IT_PAYS: Final = 1

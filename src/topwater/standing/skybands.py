@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from topwater.candidates.published.criterion import limit
 from topwater.model import FloatArray, IntArray
-from topwater.standing import feeding
+from topwater.standing import feed_kernels
+from topwater.standing.auto_kernels import PORTIONS, UNWATCHED, WATCHED
 from topwater.standing.bags import (
     BAG,
     ENTRY,
@@ -19,14 +21,12 @@ from topwater.standing.bags import (
     Records,
     positions_in,
 )
+from topwater.standing.block_index import BLOCK, BlockIndex
 from topwater.standing.cells import NO_INDEX
 from topwater.standing.composition import Composition
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import Compiled
-from topwater.standing.indexing import BLOCK, BlockIndex
-from topwater.standing.stepping import TOLD
-from topwater.standing.watching import PORTIONS, UNWATCHED, WATCHED
-from topwater.topk.criterion import limit
+from topwater.standing.step_kernels import TOLD
 
 _RULES = {"strict": STRICT, "relaxed": RELAXED, "probabilistic": PROBABILISTIC}
 _PORTIONS = 6
@@ -51,7 +51,7 @@ class Skybands:
         self._composition = composition
         self._index = index
         self._timed = timed
-        self._queries: Records = np.zeros(0, feeding.QUERY)
+        self._queries: Records = np.zeros(0, feed_kernels.QUERY)
         self._bags: Records = np.zeros(0, BAG)
         self._points: FloatArray = np.zeros((0, 1))
         self._weights: FloatArray = np.zeros((0, 1))
@@ -176,9 +176,9 @@ class Skybands:
         size: int,
     ) -> int:
         """Bring all queries up to a row; how many results now wait that are not in ``told``."""
-        first, ended = 0, feeding.FULL
-        while ended != feeding.FED:
-            ended, first, size = feeding.feed_all(
+        first, ended = 0, feed_kernels.FULL
+        while ended != feed_kernels.FED:
+            ended, first, size = feed_kernels.feed_all(
                 first,
                 self._queries,
                 self._bags,
@@ -209,10 +209,10 @@ class Skybands:
                 self._told,
                 size,
             )
-            if ended != feeding.FED:
+            if ended != feed_kernels.FED:
                 told.append(self._told[:size].copy())
                 size = 0
-            if ended == feeding.CRAMPED:
+            if ended == feed_kernels.CRAMPED:
                 self._enlarge(first)
         return size
 

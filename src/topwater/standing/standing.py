@@ -11,12 +11,12 @@ import numpy.typing as npt
 
 from topwater.errors import QueryError
 from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
+from topwater.standing.algorithms import Settings, algorithms
 from topwater.standing.arrays import in_order, joined, numbers, usable
+from topwater.standing.block_index import Indexed
 from topwater.standing.engines import Compiled, Engine
-from topwater.standing.indexing import Indexed
-from topwater.standing.queries import Costing, StandingQuery, costing
-from topwater.standing.settings import Settings, algorithms
-from topwater.standing.store import Store
+from topwater.standing.object_store import Store
+from topwater.standing.standing_query import Costing, StandingQuery, costing
 
 _ROWS = 1 << 16
 _MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])

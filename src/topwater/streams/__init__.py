@@ -9,10 +9,10 @@ topwater.errors.QueryError: stream.url: 'tcp://localhost' names no port
 :func:`topwater.spark.stream` makes a streaming DataFrame of them.
 """
 
-from topwater.streams.base import StreamSettings
 from topwater.streams.kinds import FilesStream, PythonStream, ReplayStream
-from topwater.streams.received import KafkaStream, MqttStream, SocketStream
-from topwater.streams.settings import stream_settings
+from topwater.streams.network_settings import KafkaStream, MqttStream, SocketStream
+from topwater.streams.setting_tables import stream_settings
+from topwater.streams.stream_settings import StreamSettings
 
 __all__ = [
     "FilesStream",

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from topwater.errors import QueryError
-from topwater.streams import checks
-from topwater.streams.base import RDF, ROWS, StreamSettings
-from topwater.streams.received import KafkaStream, MqttStream, SocketStream
+from topwater.streams import setting_checks
+from topwater.streams.network_settings import KafkaStream, MqttStream, SocketStream
+from topwater.streams.stream_settings import RDF, ROWS, StreamSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +42,12 @@ class FilesStream(StreamSettings):
 
     def check(self) -> None:
         """The path is there."""
-        checks.there(checks.text(self.path, "path"), "path")
+        setting_checks.there(setting_checks.text(self.path, "path"), "path")
         if self.pattern:
-            checks.text(self.pattern, "pattern")
+            setting_checks.text(self.pattern, "pattern")
         if self.max_files_per_trigger is not None:
-            checks.whole(self.max_files_per_trigger, "max_files_per_trigger", 1)
-        checks.flag(self.header, "header")
+            setting_checks.whole(self.max_files_per_trigger, "max_files_per_trigger", 1)
+        setting_checks.flag(self.header, "header")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +93,8 @@ class ReplayStream(StreamSettings):
 
     def check(self) -> None:
         """The path is there, the time is a column, and the speed a number."""
-        checks.there(checks.text(self.path, "path"), "path")
-        checks.text(self.pattern, "pattern")
+        setting_checks.there(setting_checks.text(self.path, "path"), "path")
+        setting_checks.text(self.pattern, "pattern")
         number = isinstance(self.speed, int | float) and not isinstance(self.speed, bool)
         if self.speed != "max" and not (number and 0 <= self.pace < math.inf):
             raise QueryError(
@@ -102,10 +102,10 @@ class ReplayStream(StreamSettings):
                 field="speed",
                 fix='write 1 for the pace of the recording, or "max" for as fast as it goes',
             )
-        checks.whole(self.rows_per_batch, "rows_per_batch", 1)
-        checks.flag(self.shift_to_now, "shift_to_now")
-        checks.flag(self.header, "header")
-        names = checks.columns(self.schema) if self.schema else {}
+        setting_checks.whole(self.rows_per_batch, "rows_per_batch", 1)
+        setting_checks.flag(self.shift_to_now, "shift_to_now")
+        setting_checks.flag(self.header, "header")
+        names = setting_checks.columns(self.schema) if self.schema else {}
         if names and names.get(self.time) not in ("timestamp", "timestamp_ltz", "bigint", "long"):
             raise QueryError(
                 f"{self.time!r} is no column of type timestamp or bigint",
@@ -151,14 +151,14 @@ class PythonStream(StreamSettings):
 
     def check(self) -> None:
         """The file or the module is there."""
-        checks.text(self.source, "source")
+        setting_checks.text(self.source, "source")
         module, name = self.place
         if not module or not name.isidentifier():
             raise QueryError(
                 f"{self.source!r} names no class", field="source", fix="write sensors.py:Sensors"
             )
         if module.endswith(".py"):
-            checks.there(module, "source")
+            setting_checks.there(module, "source")
         elif not _importable(module):
             raise QueryError(
                 f"there is no module {module}", field="source", fix="install it, or give a file"

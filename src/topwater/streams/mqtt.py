@@ -14,10 +14,10 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import EnvironmentProblem, SourceError
-from topwater.remote.services import filled
-from topwater.streams.feeds import Feed
-from topwater.streams.received import MqttStream
+from topwater.remote.service import filled
+from topwater.streams.network_settings import MqttStream
 from topwater.streams.spool import Message, Spool, messages
+from topwater.streams.spool_feed import Feed
 
 try:
     from paho.mqtt import client as paho

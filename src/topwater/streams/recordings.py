@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from topwater.errors import BatchError
 from topwater.model import IntArray, Millis
-from topwater.streams.checks import columns
 from topwater.streams.kinds import ReplayStream
+from topwater.streams.setting_checks import columns
 
 ROWS_AT_ONCE = 10_000
 UNKNOWN: Millis = np.iinfo(np.int64).min

@@ -11,9 +11,9 @@ import socket
 import time
 
 from topwater.errors import SourceError
-from topwater.streams.feeds import Feed
-from topwater.streams.received import SocketStream
+from topwater.streams.network_settings import SocketStream
 from topwater.streams.spool import Message, Spool
+from topwater.streams.spool_feed import Feed
 
 _PATIENCE = 10.0
 _AT_ONCE = 1 << 16

@@ -3,11 +3,11 @@
 Plain Python and NumPy: usable from any test runner.
 """
 
-from topwater.testing.items import WINDOWS, best_first, random_cuts, random_items, rows
-from topwater.testing.lists import check_list
-from topwater.testing.policies import check_policy
-from topwater.testing.scripted import Scripted
-from topwater.testing.sources import check_failing_source, check_source
+from topwater.testing.list_contract import check_list
+from topwater.testing.policy_contract import check_policy
+from topwater.testing.random_items import WINDOWS, best_first, random_cuts, random_items, rows
+from topwater.testing.scripted_source import Scripted
+from topwater.testing.source_contract import check_failing_source, check_source
 
 __all__ = [
     "WINDOWS",

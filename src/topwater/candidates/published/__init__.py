@@ -1,0 +1,1 @@
+"""The papers' lists, by their papers' names: what ours is compared with."""

@@ -1,0 +1,355 @@
+"""The command line. Each command is a thin shell around a function that Python can call too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topwater.cli import completion
+from topwater.cli.terminal import Commands, Debug, Quiet, examples_of, told
+from topwater.errors import TopwaterError
+from topwater.show.console import progress
+from topwater_lab.bench.bench_commands import app as bench
+from topwater_lab.experiments.experiment_commands import app as experiment
+
+app = typer.Typer(
+    name="topwater",
+    cls=Commands,
+    help="Continuous top-k answers over event streams, on Spark.",
+    epilog=examples_of(
+        "topwater demo  # see it work, in a minute",
+        "topwater init mine && cd mine && topwater run job.toml  # a job of your own",
+        "topwater --install-completion  # let the shell complete commands",
+    ),
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+app.add_typer(bench, name="bench")
+app.add_typer(experiment, name="experiment")
+
+examples = typer.Typer(help="Services on this machine to try sources against.")
+app.add_typer(examples, name="serve-example", no_args_is_help=True)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"topwater {version('topwater')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and end."
+        ),
+    ] = False,
+) -> None:
+    """Continuous top-k answers over event streams, on Spark."""
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater demo",
+        "topwater demo --stay  # and keep the live page until Ctrl-C",
+        "topwater demo --windows 20 --policy lru",
+        "topwater demo --json > windows.jsonl",
+    )
+)
+def demo(
+    windows: Annotated[int, typer.Option(min=1, max=150, help="How many windows.")] = 40,
+    budget: Annotated[int, typer.Option(min=1, max=400, help="Look-ups for each window.")] = 7,
+    policy: Annotated[
+        str, typer.Option(help="Which users to look up.", autocompletion=completion.policies)
+    ] = "worth",
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another evening.")] = 7,
+    live: Annotated[bool, typer.Option(help="Serve a live page while it runs.")] = True,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Of the live page; another one if it is taken.")
+    ] = 8787,
+    stay: Annotated[
+        bool, typer.Option("--stay", help="Keep the live page until Ctrl-C when all is done.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("out/demo"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per window, and the report.")
+    ] = False,
+    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Who is mentioned most while their following grows, on Spark, with a few look-ups a window.
+
+    Shows each window when it closes, as Topwater answers it and as others would with as many
+    look-ups: the best published policy, a cache whose entries expire, a table loaded once. Ends
+    with a report in HTML.
+    """
+    with told(debug):
+        from rich.console import Console
+
+        from topwater_lab.demo import JsonLines, Lines, Scene, Wishes, run
+
+        scene = Scene(windows, budget, policy, seed)
+        shown = Console(highlight=False)
+        display = JsonLines() if as_json else Lines(shown, scene, quiet=quiet)
+        report = run(scene, display, Wishes(out, live, port, stay, log_file or None))
+        if report.differing:
+            raise TopwaterError(
+                f"{report.differing} windows differ from the same query in process",
+                fix="this is a bug: please report it with the options you used",
+            )
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater init mine  # a job over a recorded stream and an example service",
+        "topwater init mine --rspql  # the same, with the query in RSP-QL",
+        "cd mine && topwater run job.toml",
+    )
+)
+def init(
+    folder: Annotated[Path, typer.Argument(help="The folder to make; it must not hold files.")],
+    rspql: Annotated[bool, typer.Option("--rspql", help="Write the query in RSP-QL.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a starter project that runs as it stands, with a comment on every setting."""
+    with told(debug):
+        from topwater.cli.starter import start_project
+
+        made = start_project(folder, rspql=rspql)
+        if not quiet:
+            typer.echo("\n".join(made.lines()))
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater run job.toml",
+        "topwater run job.toml --check  # is all there that it needs?",
+        "topwater run job.toml --set query.k=10 --set sink.path=elsewhere",
+        "topwater run job.toml --live  # and watch it in a browser",
+        "topwater run query.rq --stream :S=mentions --service :BKG=example:followers",
+        "topwater run job.toml --once --json > windows.jsonl",
+    )
+)
+def run(
+    job: Annotated[
+        Path,
+        typer.Argument(
+            help="A job in TOML or YAML, or a query in RSP-QL (*.rq).",
+            autocompletion=completion.job_files,
+        ),
+    ],
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=PATH", help="For RSP-QL: a folder or file of RDF lines."),
+    ] = None,
+    service: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=URL", help="For RSP-QL: a SPARQL endpoint.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Another value for a setting of the job.",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Check everything, say what would run, and end. No Spark."),
+    ] = False,
+    live: Annotated[bool, typer.Option("--live", help="Serve the live page.")] = False,
+    port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65_535, help="Of the live page, which it asks for."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per window, and the summary.")
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", "-q", help="No progress; and no windows that go to a sink."),
+    ] = False,
+    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
+    debug: Debug = False,
+) -> None:
+    """Run a job on Spark until Ctrl-C: a query, a stream, a source and a sink, all in a file.
+
+    A job is described in TOML or YAML; `topwater init` writes one. A query in RSP-QL runs over
+    folders of RDF: lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD
+    with a "time" in *.jsonl. Its streams, services and sink may stand beside it, in NAME.toml.
+    """
+    with told(debug):
+        from topwater.jobs import read_job
+        from topwater.jobs.display import display_of
+        from topwater.jobs.preflight import checked
+        from topwater.jobs.runner import run as run_job
+
+        more = [] if port is None else [f"live.port={port}"]
+        found = read_job(
+            job, streams=stream or (), services=service or (), settings=[*(setting or ()), *more]
+        )
+        display = display_of(found, as_json=as_json, quiet=quiet)
+        if check:
+            checked(found, display, as_json=as_json)
+        else:
+            live = live or port is not None
+            run_job(found, display, once=once, live=live, log_file=log_file or None)
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater explain job.toml",
+        "topwater explain query.rq",
+        "topwater explain job.toml --set query.refresh.policy=lru --json",
+    )
+)
+def explain(
+    job: Annotated[
+        str,
+        typer.Argument(
+            help="A job, or a query in RSP-QL; - reads a query from stdin.",
+            autocompletion=completion.job_files,
+        ),
+    ],
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Another value for a setting of the job.",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what it would do as one JSON object.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """What a job or a query would do: its windows, list and budget; what is exact, and why."""
+    with told(debug):
+        from topwater.jobs.explanation import explained_file
+
+        typer.echo(explained_file(job, setting or (), as_json=as_json))
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater live answers --open  # what a stream writes to the folder answers",
+        "topwater live answers --port 0 --title 'Top users'",
+    )
+)
+def live(
+    place: Annotated[str, typer.Argument(help="The folder that a stream writes answers to.")],
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Where to listen; 0 for any that is free.")
+    ] = 8787,
+    host: Annotated[str, typer.Option(help="127.0.0.1 lets nobody else read it.")] = "127.0.0.1",
+    opened: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
+    title: Annotated[str, typer.Option(help="What stands above; by default the folder.")] = "",
+    known_as: Annotated[
+        list[str] | None, typer.Option(help="A name that a proxy has for this page.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """A page in the browser: rankings as they are written to a folder, and how fresh they are.
+
+    Reads parquet or JSON as Spark's sinks write them, without Spark, until Ctrl-C. A process of
+    its own: it stays when the stream is stopped, and shows on when it is started again.
+    """
+    with told(debug):
+        import webbrowser
+
+        from topwater.live.live_process import watch
+
+        watch(
+            place,
+            typer.echo,
+            host=host,
+            port=port,
+            title=title,
+            known_as=known_as or (),
+            opened=webbrowser.open if opened else None,
+        )
+
+
+@app.command(
+    epilog=examples_of(
+        "topwater state answers/_checkpoint",
+        "topwater state answers/_checkpoint --json",
+    )
+)
+def state(
+    checkpoint: Annotated[str, typer.Argument(help="The checkpoint folder of a Spark query.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object per shard and nothing else.")
+    ] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """What a query on Spark remembers: its windows, candidates and replica, shard by shard.
+
+    Of standing queries: how many there are, and how many objects they refer to.
+    """
+    with told(debug), progress("starting Spark", quiet):
+        from topwater.spark import session
+        from topwater.spark.state import state_lines
+
+        spark = session("topwater state", master="local[1]")
+        shown = state_lines(spark, checkpoint, as_json=as_json)
+    typer.echo("\n".join(shown))
+
+
+@examples.callback()
+def _examples() -> None:
+    """Services on this machine to try sources against."""
+
+
+@examples.command(
+    epilog=examples_of(
+        "topwater serve-example followers",
+        "topwater serve-example followers --port 9000 --rate 10 --faults 0.2",
+        'curl "http://127.0.0.1:8765/followers?ids=1000,1001"',
+    )
+)
+def followers(
+    port: Annotated[int, typer.Option(help="On 127.0.0.1; 0 for any that is free.")] = 8765,
+    users: Annotated[int, typer.Option(help="How many users: their keys start at 1000.")] = 400,
+    seed: Annotated[int, typer.Option(help="Another seed, other users.")] = 0,
+    latency: Annotated[float, typer.Option(help="Seconds before each answer.")] = 0.0,
+    rate: Annotated[float, typer.Option(help="Requests a second; 0 for no limit.")] = 0.0,
+    burst: Annotated[int, typer.Option(help="Requests at once; 0 for a tenth of the rate.")] = 0,
+    faults: Annotated[float, typer.Option(help="The share of requests that go wrong.")] = 0.0,
+    fault: Annotated[str, typer.Option(help="How all requests go wrong, as hangs or 503.")] = "",
+    speed: Annotated[float, typer.Option(help="How fast counts change; 0: not at all.")] = 1.0,
+    debug: Debug = False,
+) -> None:
+    """How many followers users have: an HTTP API and a SPARQL endpoint, until Ctrl-C.
+
+    GET /followers?ids=1000,1001 knows up to 100 users a request, /users/1000 one, and /sparql
+    answers SPARQL 1.1. GET /stats tells how many requests were answered and refused.
+    """
+    with told(debug):
+        from topwater_lab.services import ServiceSettings, serve
+
+        settings = ServiceSettings(
+            port=port,
+            users=users,
+            seed=seed,
+            latency=latency,
+            rate=rate or None,
+            burst=burst or None,
+            faults=faults,
+            fault=fault or None,
+            speed=speed,
+        )
+        serve(settings, typer.echo)

@@ -1,0 +1,185 @@
+"""What commands share: errors in two lines, exit codes, help with examples."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from topwater.errors import EnvironmentProblem, QueryError, TopwaterError
+from topwater.jobs.signals import Terminated, terminable
+from topwater.show.console import plain
+
+FAILED, MISUSED, LACKING, STOPPED, TERMINATED = 1, 2, 3, 130, 143
+"""Exit codes: it went wrong; a setting or option is wrong; the machine lacks something; Ctrl-C;
+SIGTERM."""
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+
+_PLAN = "=== Streaming Query ==="
+_RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
+_CODED = re.compile(
+    r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+?)(?:\s+SQLSTATE: \w+)?$"
+)
+_OURS = re.compile(r"^topwater\.errors\.\w+: (.+)\n  fix: (.+)$", re.MULTILINE)
+"""An error of ours that was raised in another process of Spark's."""
+_CALLED = "py4j.protocol.Py4JJavaError"
+"""What Python says of an error in Java: not what went wrong, only where."""
+_LONGEST = 500
+_KNOWN = (("failed to connect back", "the machine is too busy: let other work end, and try again"),)
+"""What to do about causes that are not ours, by words in them."""
+_WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
+
+
+class Commands(TyperGroup):
+    """Commands whose misuse is told in the same two lines as every other error.
+
+    Their help fills the terminal, wherever the lines of a docstring end.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        _let_flow(self)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command that the arguments name, and end."""
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        except Exception as error:
+            if not standalone_mode:
+                raise
+            _end_misused(error)
+        if not standalone_mode:
+            return code
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _let_flow(command: Any) -> None:
+    """Leave the line breaks of a command's help, and of those below it, to the terminal."""
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    for each in getattr(command, "commands", {}).values():
+        _let_flow(each)
+
+
+def _end_misused(error: Exception) -> None:
+    """End if the command line can't be read; raise what is no misuse."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
+        sys.exit(0)
+    format_message = getattr(error, "format_message", None)
+    if format_message is None:
+        raise error
+    context = getattr(error, "ctx", None)
+    command = "topwater" if context is None else context.command_path
+    typer.echo(f"error: {_one_line(format_message())}\n  fix: see {command} --help", err=True)
+    sys.exit(MISUSED)
+
+
+def examples_of(*commands: str) -> str:
+    """What stands below the help of a command: how it is used, with a word on why after a #.
+
+    The words stand below each other where there is room.
+    """
+    parts = [each.partition("  # ") for each in commands]
+    width = max((len(said) for said, _, why in parts if why), default=0)
+    lines = [f"{said:<{width}}  # {why}" if why else said for said, _, why in parts]
+    if max(map(len, lines)) > _WIDTH:
+        lines = list(commands)
+    return "\n".join(["Examples:", *(f"  {line}".replace("[", r"\[") for line in lines)])
+
+
+@contextlib.contextmanager
+def told(debug: bool = False) -> Iterator[None]:
+    """Errors as two lines (what is wrong, what to do) and an exit code."""
+    try:
+        with terminable():
+            yield
+    except typer.Exit:
+        raise
+    except BrokenPipeError:
+        # Who read our output is gone, and what Python still holds of it has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
+    except (Exception, KeyboardInterrupt) as error:
+        if debug:
+            raise
+        typer.echo(_words(error), err=True)
+        raise typer.Exit(exit_code(error)) from None
+
+
+def exit_code(error: BaseException) -> int:
+    """What the command ends with.
+
+    Examples
+    --------
+    >>> exit_code(QueryError("must be at least 1", field="k")), exit_code(ValueError())
+    (2, 1)
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return TERMINATED if isinstance(error, Terminated) else STOPPED
+    if isinstance(error, EnvironmentProblem):
+        return LACKING
+    return MISUSED if isinstance(error, QueryError) else FAILED
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped"
+    if isinstance(error, TopwaterError):
+        fix = error.fix or "see the traceback with --debug"
+        return f"error: {_lines(error.problem)}\n  fix: {_lines(fix)}"
+    if ours := _OURS.findall(str(error)):
+        return "error: {}\n  fix: {}".format(*map(plain, ours[-1]))
+    found = plain(cause(error))
+    fix = next((fix for words, fix in _KNOWN if words in found), "see the traceback with --debug")
+    return f"error: {found}\n  fix: {fix}"
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(plain, text.split("\n")))
+
+
+def cause(error: BaseException) -> str:
+    r"""The line that names the cause, of all that PySpark says.
+
+    A worker's traceback stands in the middle of Java's own, and the line that ends it names what
+    was raised. Elsewhere the cause is what stands after an error code of Spark's, or the last line
+    before a dump of the plan.
+
+    Examples
+    --------
+    >>> cause(RuntimeError("Job aborted\nTraceback:\n  File 'x'\nKeyError: 'a'\n\n\tat org.x"))
+    "KeyError: 'a'"
+    """
+    lines = [line.rstrip() for line in str(error).split(_PLAN)[0].splitlines()]
+    lines = [line for line in lines if line.strip() and not re.match(r"\s+(at |\.\.\. \d)", line)]
+    if not lines:
+        return type(error).__name__
+    if any("Traceback" in line for line in lines):
+        raised = [line for line in lines if _RAISED.match(line)]
+        if not raised or not raised[-1].startswith(_CALLED):
+            return _one_line((raised or lines)[-1])
+    coded = [found[1] for line in lines if (found := _CODED.search(line))]
+    return _one_line((coded or lines)[-1])
+
+
+def _one_line(text: str) -> str:
+    told = " ".join(text.split())
+    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"

@@ -1,0 +1,276 @@
+"""Carries out a job on Spark, until it is stopped, or once over what is there."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import tempfile
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from topwater.errors import QueryError
+from topwater.jobs.display import Display, Rows, windows_of
+from topwater.jobs.explanation import explained
+from topwater.jobs.job import ONE, Job
+from topwater.jobs.remote_side import example, service_of, source_of
+from topwater.jobs.signals import StopFlag, stop_flag
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from topwater.live import Page
+
+_PATIENCE = 5.0
+_OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
+
+
+def run(
+    job: Job,
+    display: Display,
+    *,
+    once: bool = False,
+    live: bool = False,
+    log_file: str | None = None,
+    spark: SparkSession | None = None,
+) -> None:
+    """Run a job until Ctrl-C or SIGTERM, or once over what is there.
+
+    Parameters
+    ----------
+    job
+        What to run.
+    display
+        Where it shows what it does.
+    once
+        End when all that is there was read. With a checkpoint, what earlier runs answered is
+        not answered again, and windows to which more may come are left to later runs; without
+        one, all windows are answered.
+    live
+        Serve the live page.
+    log_file
+        Where Spark's log goes.
+    spark
+        A session to use; by default one is started, and stopped at the end.
+
+    Raises
+    ------
+    QueryError
+        If the job can't be run as it is: before Spark starts where that is possible.
+    KeyboardInterrupt
+        If the user stops it; Spark is shut down first.
+    """
+    if once:
+        _require_end(job)
+    with contextlib.ExitStack() as stack:
+        page = stack.enter_context(_page(job)) if live or job.wants_live else None
+        if page is not None:
+            display.say(f"live page: {page.url}")
+        at = stack.enter_context(example(job.needs_example))
+        stop = stack.enter_context(stop_flag())
+        stack.enter_context(_calm(stop))
+        if spark is None:
+            with display.waiting("starting Spark"):
+                spark = _session(job, log_file)
+            stack.callback(spark.stop)
+            # Its server of accumulators prints a traceback if Java goes first, and does no more.
+            server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
+            if server is not None:
+                server.handle_error = lambda *_: None
+            stop.raise_if_set()
+        try:
+            with _calm(stop):
+                for rows in answered(job, spark, display, stop, at=at, once=once):
+                    display.window(rows)
+                    if page is not None:
+                        _put(page, rows, job)
+        except KeyboardInterrupt:
+            display.end()
+            raise
+        display.end()
+
+
+@contextlib.contextmanager
+def _calm(stop: StopFlag) -> Iterator[None]:
+    """What fails after the user wants an end is the end.
+
+    Who stops all processes at once, as systemd and ``timeout`` do, stops Java too: calls to it
+    then fail, and Py4J logs that. How far the query came is in its checkpoint.
+    """
+
+    def still_wanted(_: logging.LogRecord) -> bool:
+        return not stop.is_set()
+
+    loggers = [logging.getLogger(name) for name in _OF_JAVA]
+    for each in loggers:
+        each.addFilter(still_wanted)
+    try:
+        yield
+    except Exception:
+        stop.raise_if_set()
+        raise
+    finally:
+        for each in loggers:
+            each.removeFilter(still_wanted)
+
+
+def _require_end(job: Job) -> None:
+    for each in job.streams.values():
+        if not each.settings.bounded:
+            raise QueryError(
+                f"a stream from {each.settings.kind} has no end",
+                field="--once",
+                fix="leave it out, and end the run with Ctrl-C",
+            )
+
+
+def _session(job: Job, log_file: str | None) -> SparkSession:
+    from topwater.spark import session
+
+    return session(
+        f"topwater run {job.name}",
+        master=job.spark.master or None,
+        shuffle_partitions=job.spark.shards,
+        log_file=log_file,
+        packages=job.packages,
+        conf=job.spark.conf,
+    )
+
+
+def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
+    from topwater.live import Page
+
+    refresh = job.query.refresh
+    return Page.started(
+        job.live.title or job.name,
+        explained(job),
+        port=job.live.port,
+        values=() if job.plan else job.query.names_taken,
+        remote="" if refresh is None else refresh.remote,
+        budget=None if refresh is None else refresh.budget.fetches,
+    )
+
+
+def _put(page: Page, rows: Rows, job: Job) -> None:
+    from topwater.live import records_of_rows
+
+    score = "" if job.plan is None else job.plan.score_name or ""
+    for record in records_of_rows(rows, score):
+        page.put(record)
+
+
+def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFrame:
+    """The rows that the job gives: a stream, or a table."""
+    from topwater.spark import rspql, topk
+
+    how = job.spark
+    with job.written.blamed("query"):
+        if job.plan is None:
+            events = job.streams[ONE].open(spark, once=table)
+            given = job.services.get(ONE)
+            source = None if given is None else source_of(given, job.written.base, at)
+            return topk(
+                events,
+                job.query,
+                source,
+                shards=how.shards,
+                late_rows=how.late_rows,
+                idle=how.idle,
+            )
+        return rspql(
+            spark,
+            job.plan,
+            streams={name: s.open_rdf(spark, once=table) for name, s in job.streams.items()},
+            services={n: service_of(s, job.written.base, at) for n, s in job.services.items()},
+            shards=how.shards,
+            idle=how.idle,
+        )
+
+
+def answered(
+    job: Job,
+    spark: SparkSession,
+    display: Display,
+    stop: StopFlag,
+    *,
+    at: str,
+    once: bool,
+) -> Iterator[Rows]:
+    """The rows of each window, as they close."""
+    table = once and not job.sink.checkpoint
+    answers = answers_of(job, spark, at, table=table)
+    if table:
+        yield from _answered_once(job, answers)
+        return
+    arrived: queue.SimpleQueue[Rows] = queue.SimpleQueue()
+
+    def take(batch: DataFrame, number: int) -> None:
+        for rows in _written(job, batch, number):
+            arrived.put(rows)
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(display.running())
+        running = stack.enter_context(_started(job, answers, display, take, once=once))
+        while running.isActive and not stop.is_set():
+            with contextlib.suppress(queue.Empty):
+                yield arrived.get(timeout=0.2)
+            if (progress := running.lastProgress) is not None:
+                display.reads(progress.batchId, progress.numInputRows)
+        if stop.is_set():
+            _finish(running)
+        while not arrived.empty():
+            yield arrived.get()
+        stop.raise_if_set()
+        if (error := running.exception()) is not None:
+            raise error
+
+
+def _answered_once(job: Job, answers: DataFrame) -> Iterator[Rows]:
+    """The windows of a table."""
+    answers.sparkSession.conf.set("spark.sql.shuffle.partitions", str(job.spark.shards))
+    yield from _written(job, answers, 0)
+
+
+def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
+    """The windows of a micro-batch, which is written first, as a whole."""
+    # What makes the rows also moves the state and asks the source: it must run once only.
+    kept = batch.persist()
+    try:
+        rows = [row.asDict(recursive=True) for row in kept.collect()]
+        if rows:
+            job.sink.write(kept, number)
+    finally:
+        kept.unpersist()
+    return windows_of(rows)
+
+
+@contextlib.contextmanager
+def _started(
+    job: Job, answers: DataFrame, display: Display, take: Any, *, once: bool
+) -> Iterator[StreamingQuery]:
+    """The query, with a checkpoint that outlives it if there is one; stopped at the end."""
+    from topwater.spark import start
+
+    with contextlib.ExitStack() as stack:
+        checkpoint = job.sink.checkpoint
+        if checkpoint:
+            word = "goes on from" if job.sink.started else "is kept in"
+            display.say(f"how far it came {word} {checkpoint}")
+        else:
+            folder = tempfile.TemporaryDirectory(prefix="topwater-run-")
+            checkpoint = f"{stack.enter_context(folder)}/checkpoint"
+        trigger: Any = {"availableNow": True} if once else job.spark.trigger or None
+        job.sink.explain(explained(job))
+        running = start(answers, to=take, checkpoint=checkpoint, trigger=trigger, name=job.name)
+        stack.callback(running.stop)
+        yield running
+
+
+def _finish(running: StreamingQuery) -> None:
+    """Let the micro-batch that is under way come to its end, if that is soon, and stop."""
+    patience = time.monotonic() + _PATIENCE
+    while running.isActive and running.status["isTriggerActive"] and time.monotonic() < patience:
+        time.sleep(0.02)
+    running.stop()

@@ -1,0 +1,11 @@
+"""The loop: what comes in, which windows are open, and the answer when one closes.
+
+::
+
+    columns ──► reduction ──► open_windows ──► loop ──► answers
+    (clean)     (per pane)    candidate_keys   event_time, grouped, shards, snapshot
+"""
+
+from topwater.monitor.loop import TopKMonitor
+
+__all__ = ["TopKMonitor"]

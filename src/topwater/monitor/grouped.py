@@ -1,0 +1,222 @@
+"""One ranking per group: a monitor for each, and one clock for all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+
+import pyarrow as pa
+
+from topwater.errors import QueryError
+from topwater.model import Answer, Counts, Key, Millis, Shard
+from topwater.monitor.columns import Batch
+from topwater.monitor.event_time import Clock, Moments
+from topwater.monitor.loop import TopKMonitor, require_same_query
+from topwater.monitor.reduction import Portion, portions
+from topwater.protocols import Source
+from topwater.query import TopKQuery
+from topwater.tables import keys_from_arrow, pack, unpack
+
+GROUP = "#group"
+"""The column of late rows that names their group; no aggregate can have this name."""
+
+OnMiss = Callable[[Answer], None]
+_WHOLE = Shard()
+_SILENT = 64
+"""So many silent groups are remembered at least, and as many as there are others."""
+
+
+class GroupedMonitor:
+    """Answers a query for each group of the stream, as :class:`TopKMonitor` does for one.
+
+    A group is answered for every window in which it has items, and for no other. All groups see
+    the same time, so one that falls silent is answered no later than the rest. Of silent groups
+    the replicas are kept, the latest 64 or as many as there are other groups; what is older is
+    forgotten.
+
+    Examples
+    --------
+    >>> from topwater.windows import tumbling
+    >>> query = TopKQuery(key="who", time="at", window=tumbling(10), score="value", k=1,
+    ...                   group_by="team")
+    >>> monitor = GroupedMonitor.build(query)
+    >>> monitor.ingest({"who": ["a", "b", "c"], "at": [1, 2, 12], "value": [3.0, 5.0, 4.0],
+    ...                 "team": ["red", "blue", "red"]})
+    >>> [(answer.window.closes, answer.group, answer.keys) for answer in monitor.flush()]
+    [(10, 'blue', ['b']), (10, 'red', ['a']), (20, 'red', ['c'])]
+    """
+
+    def __init__(
+        self,
+        query: TopKQuery,
+        source: Source | None = None,
+        on_miss: OnMiss | None = None,
+        *,
+        keep_late: bool = False,
+    ) -> None:
+        self.query = query
+        # Silence of one group is no news: only the groups in a window are answered.
+        self._each = replace(query, group_by=None, empty_windows=0)
+        self._source = source
+        self._on_miss = on_miss
+        self._keep_late = keep_late
+        self._late: list[pa.Table] = []
+        self._clock = Clock(query.jump)
+        self._current: int | None = None
+        self._counts = Counts()
+        self._monitors: dict[Key, TopKMonitor] = {}
+
+    @classmethod
+    def build(
+        cls,
+        query: TopKQuery,
+        state: bytes | None = None,
+        *,
+        source: Source | None = None,
+        on_miss: OnMiss | None = None,
+        keep_late: bool = False,
+    ) -> GroupedMonitor:
+        """A new monitor, or the one that wrote ``state``; see :meth:`TopKMonitor.build`."""
+        if query.group_by is None:
+            raise QueryError("names no column", field="group_by", fix="use TopKMonitor")
+        monitor = cls(query, source, on_miss, keep_late=keep_late)
+        if state is not None:
+            monitor._restore(state)
+        return monitor
+
+    @property
+    def watermark(self) -> Millis | None:
+        """How far time is known to have come, by the events alone: none older is expected."""
+        newest = self._clock.newest
+        return None if newest is None else newest - self.query.lateness
+
+    def ingest(self, batch: Batch) -> None:
+        """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""
+        self.admit(*(part for _, part in portions(self.query, batch)))
+
+    def admit(self, *parts: Portion) -> None:
+        """Take in one batch, whose parts were reduced elsewhere."""
+        by_group: dict[Key, list[Portion]] = {}
+        for part in parts:
+            if part.group is None:
+                self._counts += part.counts
+            else:
+                by_group.setdefault(part.group, []).append(part)
+        # Known groups first: if the keys have changed their type, they say so at once.
+        for group in sorted(by_group, key=lambda group: group not in self._monitors):
+            monitor = self._monitor(group)
+            monitor.admit(*by_group[group])
+            if (late := monitor.take_late()) is not None:
+                groups = pa.array([group] * late.num_rows)
+                self._late.append(late.append_column(GROUP, groups))
+        self._clock.see(Moments.union([part.moments for part in parts if part.group is None]))
+
+    def take_late(self) -> pa.Table | None:
+        """What came too late since the last call, with its group; None if nothing did."""
+        found, self._late = self._late, []
+        return pa.concat_tables(found) if found else None
+
+    def next_close(self) -> Millis | None:
+        """The watermark at which the next window can be answered; None if there is none."""
+        found = [each.next_close() for each in self._monitors.values() if not each.idle]
+        return min((close for close in found if close is not None), default=None)
+
+    def close_until(self, watermark: Millis) -> list[Answer]:
+        """Answer every window that closes before ``watermark``, for every group in it."""
+        until = self.query.window.last_complete(watermark)
+        self._current = max(until + 1, self._current or 0)
+        return self._told(watermark)
+
+    def flush(self) -> list[Answer]:
+        """The stream has ended: answer every window that holds an event."""
+        return self._told(None)
+
+    def snapshot(self) -> bytes:
+        """All that later answers depend on."""
+        groups = sorted(self._monitors)
+        kind = pa.int64() if groups and isinstance(groups[0], int) else pa.string()
+        states = [self._monitors[group].snapshot() for group in groups]
+        table = pa.table({"group": pa.array(groups, kind), "state": pa.array(states, pa.binary())})
+        meta = {
+            "query": self.query.to_dict(),
+            "clock": self._clock.snapshot(),
+            "current": self._current,
+            "counts": asdict(self._counts),
+        }
+        return pack(table, meta)
+
+    def _restore(self, state: bytes) -> None:
+        table, meta = unpack(state)
+        require_same_query(self.query, meta)
+        self._clock.restore(meta["clock"])
+        self._current = meta["current"]
+        self._counts = Counts(**meta["counts"])
+        groups = keys_from_arrow(table.column("group")).tolist()
+        for group, packed in zip(groups, table.column("state").to_pylist(), strict=True):
+            self._monitors[group] = self._made(packed)
+
+    def _monitor(self, group: Key) -> TopKMonitor:
+        if group not in self._monitors:
+            made = self._made()
+            if self._current is not None:
+                made.skip_to(self._current)
+            self._monitors[group] = made
+        return self._monitors[group]
+
+    def _made(self, state: bytes | None = None) -> TopKMonitor:
+        return TopKMonitor.build(
+            self._each,
+            state,
+            source=self._source,
+            on_miss=self._on_miss,
+            keep_late=self._keep_late,
+        )
+
+    def _told(self, watermark: Millis | None) -> list[Answer]:
+        answers = []
+        for group in sorted(self._monitors):
+            monitor = self._monitors[group]
+            closed = monitor.flush() if watermark is None else monitor.close_until(watermark)
+            answers += [_of_group(answer, group) for answer in closed]
+            if monitor.idle:
+                self._counts += replace(monitor.take_counts(), skipped_windows=0)
+        self._forget()
+        answers.sort(key=lambda answer: answer.window.closes)
+        if answers:
+            answers[0] = replace(answers[0], counts=answers[0].counts + self._counts)
+            self._counts = Counts()
+        return answers
+
+    def _forget(self) -> None:
+        """Groups without an open window: their replicas are worth keeping, but not all for ever."""
+        silent = [group for group, monitor in self._monitors.items() if monitor.idle]
+        kept = 0
+        if self.query.refresh is not None:
+            kept = max(_SILENT, len(self._monitors) - len(silent))
+        silent.sort(key=lambda group: (self._monitors[group].watermark or 0, group))
+        for group in silent[: max(0, len(silent) - kept)]:
+            del self._monitors[group]
+
+
+def _of_group(answer: Answer, group: Key) -> Answer:
+    return replace(answer, group=group, counts=replace(answer.counts, skipped_windows=0))
+
+
+def monitor_of(
+    query: TopKQuery,
+    state: bytes | None = None,
+    *,
+    source: Source | None = None,
+    on_miss: OnMiss | None = None,
+    shard: Shard = _WHOLE,
+    keep_late: bool = False,
+) -> TopKMonitor | GroupedMonitor:
+    """The monitor that a query needs: of one ranking, or of one per group.
+
+    A group has one shard to itself, and with it the whole budget.
+    """
+    if query.group_by is None:
+        return TopKMonitor.build(
+            query, state, source=source, on_miss=on_miss, shard=shard, keep_late=keep_late
+        )
+    return GroupedMonitor.build(query, state, source=source, on_miss=on_miss, keep_late=keep_late)

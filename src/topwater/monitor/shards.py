@@ -1,0 +1,147 @@
+"""One ranking from several monitors, each with its own keys.
+
+::
+
+    keys ──► shard 0 ──► its k best ──┐
+         ──► shard 1 ──► its k best ──┼──► the k best of all
+         ──► shard 2 ──► its k best ──┘
+
+Every key belongs to one shard, so each of the k best of all is among the k best of its shard: the
+merge is exact.
+
+The budget is divided evenly: keys are spread by a hash, so every shard has about the same number
+of candidates, and none knows what the others would do with a fetch. Where it can't be divided
+evenly, the remainder goes round from window to window, so that each window gets exactly what was
+asked for, and each shard the same over time. A deadline is not divided: shards work at the same
+time.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from topwater.model import (
+    LOOK_UPS,
+    Answer,
+    Counts,
+    FloatArray,
+    Freshness,
+    IntArray,
+    Items,
+    LookUp,
+    Row,
+)
+from topwater.tables import keys_from_arrow
+
+
+def shard_of(keys: pa.Array, shards: int) -> IntArray:
+    """The shard of each key: the same in every process, on every machine.
+
+    Examples
+    --------
+    >>> shard_of(pa.array([7, 8, 9, 7]), 2).tolist()
+    [1, 1, 0, 1]
+    """
+    if shards == 1:
+        return np.zeros(len(keys), np.int64)
+    if pa.types.is_integer(keys.type):
+        return _mixed(np.asarray(keys.cast(pa.int64()))) % shards
+    coded = pc.dictionary_encode(keys)
+    names = coded.dictionary.to_pylist()
+    each = np.array([zlib.crc32(name.encode()) % shards for name in names], np.int64)
+    return np.asarray(each[coded.indices.to_numpy(zero_copy_only=False)])
+
+
+def _mixed(keys: IntArray) -> IntArray:
+    """The upper bits of Fibonacci hashing: neighbouring keys go to different shards."""
+    bits = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    return (bits >> np.uint64(33)).astype(np.int64)
+
+
+def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float | None) -> Answer:
+    """The answer of a window, from those that its shards gave.
+
+    Parameters
+    ----------
+    answers
+        Of the same window, with disjoint keys.
+    k
+        How many items the answer has.
+    smallest
+        Whether the smallest scores are best.
+    accuracy
+        The precision asked for, if one was.
+    """
+    first = answers[0]
+    if len(answers) == 1:
+        return first
+    rows = [(row, at) for at, answer in enumerate(answers) for row in answer.rows]
+    best = _order([row for row, _ in rows], smallest=smallest)[:k]
+    counts = reduce(Counts.__add__, (answer.counts for answer in answers))
+    return Answer(
+        first.window,
+        tuple(replace(rows[at][0], rank=rank) for rank, at in enumerate(best, 1)),
+        exact=all(answer.exact for answer in answers),
+        candidates=sum(answer.candidates for answer in answers),
+        counts=replace(counts, skipped_windows=first.counts.skipped_windows),
+        freshness=_freshness(answers, [rows[at][1] for at in best], accuracy),
+        problems=_problems(answers),
+        looked_up=_looked_up(answers),
+    )
+
+
+def _order(rows: list[Row], *, smallest: bool) -> list[int]:
+    score = np.array([row.score for row in rows])
+    time = np.array([row.time for row in rows], np.int64)
+    kind = pa.int64() if rows and isinstance(rows[0].key, int) else pa.string()
+    keys = keys_from_arrow(pa.array([row.key for row in rows], kind))
+    items = Items(-score if smallest else score, time, keys)
+    return [int(at) for at in np.lexsort((items.key, -items.time, -items.score))]
+
+
+def _freshness(
+    answers: Sequence[Answer], shown: list[int], accuracy: float | None
+) -> Freshness | None:
+    """What the shards did, together. Each estimate counts by the rows that its shard has."""
+    found = [answer.freshness for answer in answers]
+    known = [fresh for fresh in found if fresh is not None]
+    if len(known) < len(found):
+        return None
+    weights = np.bincount(shown, minlength=len(known)) if shown else np.ones(len(known))
+    precision = _average([fresh.precision for fresh in known], weights)
+    return Freshness(
+        fetched=sum(fresh.fetched for fresh in known),
+        failed=sum(fresh.failed for fresh in known),
+        bad=sum(fresh.bad for fresh in known),
+        precision=precision,
+        ndcg=_average([fresh.ndcg for fresh in known], weights),
+        missed=accuracy is not None and precision < accuracy,
+    )
+
+
+def _problems(answers: Sequence[Answer]) -> tuple[tuple[str, int], ...]:
+    found: Counter[str] = Counter()
+    for answer in answers:
+        found.update(dict(answer.problems))
+    return tuple(sorted(found.items()))
+
+
+def _looked_up(answers: Sequence[Answer]) -> tuple[LookUp, ...]:
+    """By turns: first of each shard what it found most worthwhile. Shards come in any order."""
+    placed = [each for answer in answers for each in enumerate(answer.looked_up)]
+    placed.sort(key=lambda each: (each[0], each[1].key))
+    return tuple(look_up for _, look_up in placed[:LOOK_UPS])
+
+
+def _average(values: list[float], weights: IntArray | FloatArray) -> float:
+    """Rounded once: shards finish in any order, and a plain sum would depend on it."""
+    return math.fsum(np.multiply(values, weights)) / math.fsum(weights)

@@ -1,0 +1,156 @@
+"""What a snapshot holds, for people to read. No monitor is built, and no source is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.errors import QueryError, StateError
+from topwater.model import Counts, Key, Millis, Window
+from topwater.query import TopKQuery
+from topwater.replica.store import NEVER
+from topwater.tables import column, unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept for one ranking.
+
+    Attributes
+    ----------
+    group
+        Whose ranking it is, if there is one per group.
+    next_window
+        The window to be answered next; None before the first event.
+    holds, rows
+        What the open windows hold, ``"items"``, ``"partials"`` (one per key and pane) or
+        ``"candidates"``, and how many.
+    keys, fetched, oldest_fetch
+        The keys in the replica; how many of them were ever fetched; and when the one whose
+        value is oldest was.
+    size
+        In bytes.
+    """
+
+    group: Key | None
+    next_window: Window | None
+    holds: str
+    rows: int
+    keys: int
+    fetched: int
+    oldest_fetch: Millis | None
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a snapshot holds.
+
+    Attributes
+    ----------
+    query
+        What it answers.
+    newest
+        The time that is trusted: of the newest event, as far as no jump was too wide.
+    waiting
+        Whether the last batch lay too far ahead to be believed.
+    counts
+        What happened since the last answer, and will be told in the next one.
+    rankings
+        One, or one per group.
+    size
+        In bytes.
+    """
+
+    query: TopKQuery
+    newest: Millis | None
+    waiting: bool
+    counts: Counts
+    rankings: tuple[Kept, ...]
+    size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "query": self.query.to_dict(),
+            "newest": self.newest,
+            "waiting": self.waiting,
+            "counts": asdict(self.counts),
+            "rankings": [asdict(kept) for kept in self.rankings],
+            "size": self.size,
+        }
+
+
+def describe(state: bytes) -> Description:
+    """What is in a snapshot of a monitor, or of a grouped one.
+
+    Raises
+    ------
+    StateError
+        If the bytes are no snapshot, are damaged, or come from another version.
+
+    Examples
+    --------
+    >>> from topwater import TopKMonitor, tumbling
+    >>> query = TopKQuery(key="who", time="at", window=tumbling(10), score="value", k=1)
+    >>> monitor = TopKMonitor.build(query)
+    >>> monitor.ingest({"who": ["a", "b"], "at": [1, 12], "value": [7.0, 5.0]})
+    >>> found = describe(monitor.snapshot())
+    >>> found.newest, found.rankings[0].next_window.closes, found.rankings[0].rows
+    (12, 10, 2)
+    """
+    table, meta = unpack(state)
+    try:
+        return _described(state, table, meta)
+    except (KeyError, TypeError, ValueError, QueryError) as error:
+        raise StateError(
+            f"the state has a form that this program does not know: {error}",
+            fix="run the version that wrote it, or start from an empty checkpoint",
+        ) from error
+
+
+def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Description:
+    query = TopKQuery.from_dict(meta["query"])
+    counts = Counts(**meta["counts"])
+    if query.group_by is None:
+        rankings = [_kept(query, None, state, table, meta)]
+    else:
+        rankings = []
+        rows = zip(table.column("group").to_pylist(), table.column("state"), strict=True)
+        for group, packed in rows:
+            inside, its = unpack(packed.as_py())
+            rankings.append(_kept(query, group, packed.as_py(), inside, its))
+            counts += Counts(**its["counts"])
+    clock = meta["clock"]
+    return Description(
+        query, clock["newest"], clock["waiting"], counts, tuple(rankings), len(state)
+    )
+
+
+def _kept(
+    query: TopKQuery, group: Key | None, state: bytes, table: pa.Table, meta: Mapping[str, Any]
+) -> Kept:
+    keys = fetched = 0
+    oldest = None
+    if query.refresh is not None:
+        table, replica = (unpack(part.as_py())[0] for part in table.column("part"))
+        times = column(replica, "fetched")
+        known = times[np.not_equal(times, NEVER)]
+        keys, fetched = len(times), len(known)
+        oldest = int(known.min()) if fetched else None
+    holds = "items" if query.aggregation is None else "partials"
+    if "part" in table.column_names:
+        holds, table = "candidates", unpack(table.column("part")[0].as_py())[0]
+    window = _next_window(query, meta)
+    return Kept(group, window, holds, table.num_rows, keys, fetched, oldest, len(state))
+
+
+def _next_window(query: TopKQuery, meta: Mapping[str, Any]) -> Window | None:
+    current = meta["current"]
+    if current is None and meta["filled"]:
+        current = meta["filled"][0][0]
+    return None if current is None else query.window.window(current)

@@ -1,0 +1,117 @@
+"""Write down what a source was asked and what it said, to be replayed later.
+
+One line of JSON for each fetch::
+
+    {"at": 120000, "keys": ["a", "b"], "values": [3.0, null], "why": ["", "late"], "seconds": 0.2}
+
+``why`` is there only where a key failed; a value that is null without a reason is a key that the
+remote side does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray, Millis
+from topwater.protocols import Source
+from topwater.remote.known_changes import Steps
+from topwater.remote.wrappers.wrapper import Around, reasons
+
+_log = logging.getLogger("topwater")
+
+
+class Recording(Around):
+    """Appends each fetch to a file. Several processes may write to the same one.
+
+    Parameters
+    ----------
+    source
+        What to record.
+    path
+        Where to. It is made when the first fetch comes, and never emptied.
+    """
+
+    def __init__(self, source: Source, path: str | Path) -> None:
+        super().__init__(source)
+        self.path = Path(path)
+        self._at: Millis | None = None
+        self._told = False
+
+    def seek(self, now: Millis) -> None:
+        """Record the event time of the evaluation, rather than the time on the wall."""
+        self._at = now
+        super().seek(now)
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, written down."""
+        got = self.source.fetch(keys, deadline)
+        at = time.time_ns() // 1_000_000 if self._at is None else self._at
+        try:
+            self._write(json.dumps(_line(at, keys, got), allow_nan=False) + "\n")
+        except OSError as error:
+            if not self._told:
+                _log.warning("what is fetched can't be recorded: %s", error)
+            self._told = True
+        return got
+
+    def _write(self, line: str) -> None:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            # In one piece, so that lines of several processes do not mix.
+            os.write(descriptor, line.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:
+    values = [value if math.isfinite(value) else None for value in got.values.tolist()]
+    line: dict[str, Any] = {"at": at, "keys": keys.tolist(), "values": values}
+    if not got.ok.all():
+        why = np.where(got.ok, "", np.where(reasons(got) == "", "broken", reasons(got)))
+        line["why"] = why.tolist()
+    line["seconds"] = got.seconds
+    return line
+
+
+def recorded(path: str | Path) -> Steps:
+    """What a recording knows of the remote side, for :class:`topwater.remote.Replay`.
+
+    A read sees what was said last, at its own time or before. Keys that failed tell nothing.
+
+    Raises
+    ------
+    QueryError
+        If the file is no recording, or no key in it was answered.
+    """
+    times: list[Millis] = []
+    keys: list[Any] = []
+    values: list[float] = []
+    for number, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            line = json.loads(text)
+            why = line.get("why", [""] * len(line["keys"]))
+            told = zip(line["keys"], line["values"], why, strict=True)
+            fine = [(key, value) for key, value, reason in told if not reason]
+            # A read sees what lies strictly before its time; here it shall see what was said then.
+            times += [int(line["at"]) - 1] * len(fine)
+        except (ValueError, KeyError, TypeError):
+            raise QueryError(
+                f"line {number} of {path} is no fetch", field="path", fix="use a file of Recording"
+            ) from None
+        keys += [key for key, _ in fine]
+        values += [math.nan if value is None else float(value) for _, value in fine]
+    if not keys:
+        raise QueryError(f"{path} tells no value", field="path", fix="use a file of Recording")
+    whole = all(isinstance(key, int) for key in keys)
+    return Steps.of(
+        np.array(times, np.int64), np.array(keys, np.int64 if whole else object), np.array(values)
+    )

@@ -1,0 +1,114 @@
+"""Ask again, where that may help and there is time for it."""
+
+from __future__ import annotations
+
+import random
+import threading
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray
+from topwater.protocols import Source
+from topwater.remote.wrappers.wrapper import PATIENCE, SYSTEM, Around, Timer, reasons
+
+RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
+"""What may pass by itself. A wrong request stays wrong, and what is late has no time left."""
+
+
+class Retrying(Around):
+    """Asks again for the keys that failed, with growing pauses, inside the deadline.
+
+    Pauses double from ``pause`` up to ``longest``, and are shortened by chance to between half
+    and all of that, so that those who failed together do not come back together. A service that
+    says when to come back (``Retry-After``) is not asked before that time. Where a pause would
+    end after the deadline, there is no further attempt.
+
+    Parameters
+    ----------
+    source
+        What to ask.
+    retries
+        How many times more than once, at most.
+    pause, longest
+        In seconds.
+    seed
+        Of the chance.
+    timer
+        For tests.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        retries: int = 2,
+        *,
+        pause: float = 0.1,
+        longest: float = 5.0,
+        seed: int = 0,
+        timer: Timer = SYSTEM,
+    ) -> None:
+        super().__init__(source)
+        if type(retries) is not int or retries < 0:
+            raise QueryError(
+                f"must be a whole number of at least 0, not {retries!r}",
+                field="retries",
+                fix="use 0 to ask only once",
+            )
+        self.retries = retries
+        self.pause = pause
+        self.longest = longest
+        self.seed = seed
+        self._timer = timer
+        self._begin()
+
+    def _begin(self) -> None:
+        self._chance = random.Random(self.seed)  # noqa: S311  no secret
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_chance", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin()
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, by as many attempts as there is time for."""
+        begun = self._timer.now()
+        got = self.source.fetch(keys, deadline)
+        for attempt in range(self.retries):
+            again = np.flatnonzero(~got.ok & np.isin(reasons(got), RETRIED))
+            if not len(again):
+                break
+            wait = max(self._pause_before(attempt), got.wait or 0.0)
+            spent = self._timer.now() - begun
+            if spent + wait >= (PATIENCE if deadline is None else deadline):
+                break
+            self._timer.sleep(wait)
+            left = None if deadline is None else deadline - (self._timer.now() - begun)
+            if left is not None and left <= 0:
+                break
+            got = _updated(got, again, self.source.fetch(keys[again], left))
+        return replace(got, seconds=self._timer.now() - begun)
+
+    def _pause_before(self, attempt: int) -> float:
+        with self._lock:
+            part = self._chance.uniform(0.5, 1.0)
+        return part * min(self.longest, self.pause * 2.0**attempt)
+
+
+def _updated(got: Fetched, rows: KeyArray, newer: Fetched) -> Fetched:
+    """What is known after some of the keys were asked for again.
+
+    A key that our own side then gave no chance keeps the reason why it failed before.
+    """
+    values, ok, why = got.values.copy(), got.ok.copy(), reasons(got).copy()
+    later = reasons(newer)
+    heard = newer.ok | ~np.isin(later, ("late", "rate", "open"))
+    values[rows], ok[rows] = newer.values, newer.ok
+    why[rows] = np.where(heard, later, why[rows])
+    why[ok] = ""
+    return Fetched(values, ok, got.seconds, None if ok.all() else why, newer.wait)

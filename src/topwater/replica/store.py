@@ -1,0 +1,225 @@
+"""What is remembered of the remote side: per key its value, when it was fetched, how it changed.
+
+Bounded by size, never by age: an old value that can't change an answer is as good as a new one,
+and the policies know how old it is.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.errors import StateError
+from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
+from topwater.tables import column, keys_from_arrow, keys_to_arrow
+
+NEVER: Millis = -(2**62)
+"""When something happened that never did."""
+
+_COLUMNS: dict[str, tuple[Any, Any]] = {
+    "value": (np.float64, np.nan),
+    "fetched": (np.int64, NEVER),
+    "asked": (np.int64, NEVER),
+    "changed": (np.int64, NEVER),
+    "seen": (np.int64, NEVER),
+    "hinted": (np.int64, NEVER),
+    "hints": (np.int64, 0),
+    "vain": (np.int64, 0),
+    "fetches": (np.int64, 0),
+    "changes": (np.int64, 0),
+    "presence": (np.float64, 0.08),
+    "window": (np.int64, -1),
+}
+_PRESENCE_WEIGHT = 0.02
+
+
+class Replica:
+    """Remote values by key, in columns. A key's *slot* is its row, and stays its own.
+
+    Parameters
+    ----------
+    limit
+        How many keys to remember; None for all. Beyond it, those longest out of the windows go.
+
+    Attributes
+    ----------
+    value
+        The value last fetched; NaN before the first, or when the remote side has none.
+    fetched, asked, changed, seen, hinted
+        When the key was last fetched, asked for (perhaps in vain), found changed, in a window,
+        and in an event.
+    hints
+        In how many windows it had an event after it was fetched.
+    vain
+        How often in a row it was asked for in vain.
+    fetches, changes
+        How often it was fetched, and found changed.
+    presence, window
+        In what share of the windows the key was, as of the last window that held it.
+
+    Examples
+    --------
+    >>> replica = Replica()
+    >>> slots = replica.slots(np.array([7, 8]))
+    >>> replica.put(slots, np.array([1.5, 2.5]), at=1_000).tolist()
+    [True, True]
+    >>> replica.put(slots[:1], np.array([1.5]), at=2_000).tolist()
+    [False]
+    >>> replica.value[slots].tolist(), replica.fetched[slots].tolist()
+    ([1.5, 2.5], [2000, 1000])
+    """
+
+    value: FloatArray
+    fetched: IntArray
+    asked: IntArray
+    changed: IntArray
+    seen: IntArray
+    hinted: IntArray
+    hints: IntArray
+    vain: IntArray
+    fetches: IntArray
+    changes: IntArray
+    presence: FloatArray
+    window: IntArray
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = limit
+        self._slot: dict[Any, int] = {}
+        self._keys: list[Any] = []
+        self._free: list[int] = []
+        for name, (dtype, empty) in _COLUMNS.items():
+            setattr(self, name, np.full(0, empty, dtype))
+
+    def __len__(self) -> int:
+        return len(self._slot)
+
+    @property
+    def capacity(self) -> int:
+        """How many slots there are, used or free."""
+        return len(self.value)
+
+    def slots(self, keys: KeyArray) -> IntArray:
+        """The slot of each key; a key not met before gets one, without a value.  O(keys)."""
+        known = self._slot
+        found = [known.get(key, -1) for key in keys.tolist()]
+        slots = np.array(found, np.int64)
+        for at in np.flatnonzero(slots < 0):
+            slots[at] = self._enter(keys[at].item() if keys.dtype != object else keys[at])
+        return slots
+
+    def find(self, keys: KeyArray) -> IntArray:
+        """The slot of each key; -1 for one not met before, which gets none.  O(keys)."""
+        return np.array([self._slot.get(key, -1) for key in keys.tolist()], np.int64)
+
+    def used(self) -> IntArray:
+        """All slots that hold a key, in order of their keys' arrival."""
+        return np.array(list(self._slot.values()), np.int64)
+
+    def others(self, slots: IntArray) -> IntArray:
+        """All used slots but these. By the keys' arrival, which a restart keeps: slots it moves."""
+        used = self.used()
+        return used[~np.isin(used, slots)]
+
+    def keys(self, slots: IntArray) -> KeyArray:
+        """The keys in these slots."""
+        keys = [self._keys[slot] for slot in slots.tolist()]
+        integers = bool(keys) and isinstance(keys[0], int)
+        return np.array(keys, np.int64 if integers else object)
+
+    def known(self, slots: IntArray) -> BoolArray:
+        """Whether each was ever fetched."""
+        return np.not_equal(self.fetched[slots], NEVER)
+
+    def put(self, slots: IntArray, values: FloatArray, at: Millis) -> BoolArray:
+        """Write what was fetched; say which values are new. An unchanged one renews its age."""
+        old = self.value[slots]
+        same = (old == values) | (np.isnan(old) & np.isnan(values))
+        changed: BoolArray = ~(same & self.known(slots))
+        self.value[slots] = values
+        self.changes[slots] += changed & self.known(slots)
+        self.changed[slots[changed]] = at
+        self.fetched[slots] = at
+        self.asked[slots] = at
+        self.vain[slots] = 0
+        self.hints[slots] = 0
+        self.fetches[slots] += 1
+        return changed
+
+    def miss(self, slots: IntArray, at: Millis) -> None:
+        """Note that these keys were asked for, and nothing came. It renews nothing else."""
+        self.asked[slots] = at
+        self.vain[slots] += 1
+
+    def hear(self, slots: IntArray, last_event: IntArray) -> None:
+        """Note when these keys last had an event, and whether that is news to what is known."""
+        news = last_event > np.maximum(self.hinted[slots], self.fetched[slots])
+        self.hints[slots] += news
+        self.hinted[slots] = last_event
+
+    def present(self, slots: IntArray, window: int, at: Millis) -> None:
+        """Note that these keys are in a window."""
+        self.presence[slots] = self.presence_at(slots, window - 1) * (1 - _PRESENCE_WEIGHT)
+        self.presence[slots] += _PRESENCE_WEIGHT
+        self.window[slots] = window
+        self.seen[slots] = at
+
+    def presence_at(self, slots: IntArray, window: int) -> FloatArray:
+        """In what share of the windows each key was lately, older windows counting less."""
+        absent = np.where(self.window[slots] < 0, 0, np.maximum(0, window - self.window[slots]))
+        return self.presence[slots] * (1 - _PRESENCE_WEIGHT) ** absent
+
+    def surplus(self, keep: IntArray) -> IntArray:
+        """The slots beyond the limit: those longest out of the windows, none of ``keep``."""
+        if self.limit is None or len(self) <= self.limit:
+            return np.empty(0, np.int64)
+        used = self.others(keep)
+        oldest = used[np.argsort(self.seen[used], kind="stable")]
+        return oldest[: len(self) - self.limit]
+
+    def forget(self, slots: IntArray) -> None:
+        """Drop what is in these slots; they may be given to other keys."""
+        for slot in slots.tolist():
+            del self._slot[self._keys[slot]]
+            self._keys[slot] = None
+            self._free.append(slot)
+        for name, (_, empty) in _COLUMNS.items():
+            getattr(self, name)[slots] = empty
+
+    def snapshot(self) -> pa.Table:
+        """All that a restart needs. Slots are numbered anew, in order of the keys' arrival."""
+        slots = self.used()
+        table = {"key": keys_to_arrow(self.keys(slots))}
+        return pa.table(table | {name: getattr(self, name)[slots] for name in _COLUMNS})
+
+    @classmethod
+    def build(cls, table: pa.Table, limit: int | None = None) -> Replica:
+        """The replica that wrote ``table``."""
+        replica = cls(limit)
+        try:
+            slots = replica.slots(keys_from_arrow(table.column("key")))
+            for name in _COLUMNS:
+                getattr(replica, name)[slots] = column(table, name)
+        except KeyError as error:
+            raise StateError(
+                f"the replica's state can't be read: {error}",
+                fix="start from an empty checkpoint",
+            ) from error
+        return replica
+
+    def _enter(self, key: Any) -> int:
+        if not self._free:
+            self._grow()
+        slot = self._free.pop()
+        self._slot[key] = slot
+        self._keys[slot] = key
+        return slot
+
+    def _grow(self) -> None:
+        size = self.capacity
+        more = max(64, size)
+        for name, (dtype, empty) in _COLUMNS.items():
+            setattr(self, name, np.append(getattr(self, name), np.full(more, empty, dtype)))
+        self._keys += [None] * more
+        self._free += range(size + more - 1, size - 1, -1)

@@ -1,0 +1,1 @@
+"""Text → the parts of a query: the streaming clauses, and plain SPARQL."""

@@ -1,0 +1,179 @@
+"""A cursor over the tokens of a query: what the parsers of the streaming parts share."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import NoReturn
+
+from rdflib.term import URIRef
+
+from topwater.rspql.parser.durations import FORMS, duration
+from topwater.rspql.parser.tokens import Document, Token
+
+KNOWN = {
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+}
+"""Prefixes that need not be declared."""
+
+
+class Names:
+    """Prefixes and the base: names → IRIs.
+
+    Raises
+    ------
+    QueryError
+        If a name has a prefix that is not declared anywhere.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.prefixes: dict[str, str] = {}
+        self.base = ""
+        self._declare(document.tokens)
+        self._check(document.tokens)
+
+    def _declare(self, tokens: list[Token]) -> None:
+        for keyword, first, second in zip(tokens, tokens[1:], tokens[2:], strict=False):
+            if keyword.level:
+                continue
+            if keyword.word == "BASE" and first.kind == "iri":
+                self.base = self.base or first.text[1:-1]
+            if keyword.word == "PREFIX" and first.kind == "name" and second.kind == "iri":
+                self.prefixes[first.text[:-1]] = str(self.iri(second))
+
+    def _check(self, tokens: list[Token]) -> None:
+        for before, token in zip([*tokens[:1], *tokens], tokens, strict=False):
+            if token.kind == "name" and before.word != "PREFIX":
+                self.iri(token)
+
+    def iri(self, token: Token) -> URIRef:
+        """The IRI that a token stands for."""
+        if token.kind == "iri":
+            return self._resolved(token)
+        prefix, _, local = token.text.partition(":")
+        start = self.prefixes.get(prefix, KNOWN.get(prefix))
+        if start is None:
+            self._document.fail(
+                f"the prefix {prefix + ':'!r} is unknown", token.start, self._suggestion(prefix)
+            )
+        return URIRef(start + _plain(local))
+
+    def _resolved(self, token: Token) -> URIRef:
+        try:
+            return URIRef(token.text[1:-1], base=self.base or None)
+        except ValueError as error:  # of Python's own parser of addresses
+            self._document.fail(
+                f"{token.text[:40]} is no IRI: {error}", token.start, "write it in full"
+            )
+
+    def _suggestion(self, prefix: str) -> str:
+        declare = f"declare it: PREFIX {prefix}: <http://example.org/>"
+        close = difflib.get_close_matches(prefix, [name for name in self.prefixes if name], n=1)
+        return f"write {close[0]}: instead, or {declare}" if close and prefix else declare
+
+
+def _plain(local: str) -> str:
+    """A local name without the backslashes before its punctuation."""
+    return "".join(local[i] for i in range(len(local)) if local[i] != "\\")
+
+
+class Cursor:
+    """Reads tokens one after the other; every failure points at a token."""
+
+    def __init__(self, document: Document, names: Names) -> None:
+        self.document = document
+        self.names = names
+        self.at = 0
+
+    @property
+    def token(self) -> Token:
+        """The next one."""
+        return self.document.tokens[self.at]
+
+    def ahead(self, steps: int = 1) -> Token:
+        """A later one; the last if there are no more."""
+        tokens = self.document.tokens
+        return tokens[min(self.at + steps, len(tokens) - 1)]
+
+    def take(self) -> Token:
+        """The next one, and move on."""
+        token = self.token
+        self.at = min(self.at + 1, len(self.document.tokens) - 1)
+        return token
+
+    def skip(self, *words: str) -> str:
+        """Move over a keyword if it is one of these; which one it was, or nothing."""
+        if (word := self.token.word) and word in words:
+            self.take()
+            return word
+        return ""
+
+    def expect(self, text: str, fix: str) -> Token:
+        """A keyword or a sign that has to come."""
+        if self.token.text.upper() != text:
+            self.fail(f"expected {text} {self._found()}", fix)
+        return self.take()
+
+    def iri(self, what: str, fix: str) -> URIRef:
+        """An IRI or a prefixed name that has to come."""
+        if self.token.kind == "variable":
+            self.fail(f"{what} can't be a variable", fix)
+        if self.token.kind not in ("iri", "name"):
+            self.fail(f"expected {what} {self._found()}", fix)
+        return self.names.iri(self.take())
+
+    def duration(self, fix: str = FORMS) -> int:
+        """A span of time that has to come, in milliseconds."""
+        start = self.token
+        text = self._amount(fix)
+        if self.token.kind == "word" and start.kind == "number" and self._is_unit():
+            text += self.take().text
+        span = duration(text)
+        if isinstance(span, str):
+            self.document.fail(span, start.start, fix)
+        return span
+
+    def _is_unit(self) -> bool:
+        return not isinstance(duration(f"1{self.token.text}"), str)
+
+    def whole(self, what: str, fix: str) -> int:
+        """A whole number that has to come."""
+        token = self.token
+        text = self._amount(fix)
+        if not text.isdecimal() or len(text) > 15:
+            self.document.fail(f"{what} is a whole number, not {text[:40]}", token.start, fix)
+        return int(text)
+
+    def _amount(self, fix: str) -> str:
+        if self.token.kind == "variable":
+            self.fail("a variable can't stand here: the plan is made before the data come", fix)
+        if self.token.text == "-":
+            self.fail("a negative number can't stand here", fix)
+        if self.token.kind not in ("number", "duration", "exponent"):
+            self.fail(f"expected a number or a duration {self._found()}", fix)
+        return self.take().text
+
+    def _found(self) -> str:
+        return f"but found {self.token.text[:40]!r}" if self.token.text else "but the text ends"
+
+    def fail(self, problem: str, fix: str) -> NoReturn:
+        """Point at the next token."""
+        self.document.fail(problem, self.token.start, fix)
+
+
+def shown(iri: URIRef, prefixes: Mapping[str, str]) -> str:
+    """An IRI as the query would write it.
+
+    Examples
+    --------
+    >>> shown(URIRef("http://example.org/W"), {"": "http://example.org/"})
+    ':W'
+    """
+    for name, start in prefixes.items():
+        local = str(iri)[len(start) :]
+        if start and iri.startswith(start) and local.replace("_", "").isalnum():
+            return f"{name}:{local}"
+    return f"<{iri}>"

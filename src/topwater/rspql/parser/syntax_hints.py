@@ -1,0 +1,106 @@
+"""Where a text stops being SPARQL, and what may have been meant.
+
+rdflib's parser tries alternatives and says where the last one began. The place that helps is the
+one that the farthest alternative came to.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from pyparsing import ParseBaseException
+from rdflib.plugins.sparql import parser
+
+from topwater.rspql.parser.tokens import Token
+
+_GRAMMAR = parser.Query
+_LOCK = threading.Lock()
+_FIX = "look at what stands before it: the grammar is that of SPARQL 1.1, with WINDOW as GRAPH"
+_KEYWORDS = (
+    *("REGISTER", "PREFIX", "BASE", "SELECT", "CONSTRUCT", "DISTINCT", "FROM", "NAMED", "WHERE"),
+    *("WINDOW", "SERVICE", "SILENT", "OPTIONAL", "UNION", "FILTER", "BIND", "VALUES", "GROUP"),
+    *("HAVING", "ORDER", "BY", "DESC", "ASC", "LIMIT", "WITH", "AS", "COUNT", "SUM", "AVG", "MIN"),
+    *("MAX", "COALESCE", "BOUND", "A", "TRUE", "FALSE"),
+)
+_SETTINGS = ("BUDGET", "FETCHES", "UNLIMITED", "DEADLINE", "POLICY", "SPARE", "ACCURACY")
+_UPDATES = ("INSERT", "DELETE", "LOAD", "CLEAR", "CREATE", "DROP", "COPY", "MOVE", "ADD")
+
+
+def farthest(sparql: str) -> int:
+    """The farthest place that any alternative came to.
+
+    Examples
+    --------
+    >>> farthest("SELECT * { GRAPH <w> { ?a ?b ?c ?d } }")
+    32
+    """
+    reached = 0
+
+    def note(_text: str, _at: int, _element: Any, error: Exception) -> None:
+        nonlocal reached
+        if isinstance(error, ParseBaseException):
+            reached = max(reached, error.loc)
+
+    with _LOCK:
+        elements = list(_GRAMMAR.visit_all())  # type: ignore[no-untyped-call]
+        for element in elements:
+            element.set_fail_action(note)
+        try:
+            _GRAMMAR.parse_string(sparql, parse_all=True)
+        except (ParseBaseException, RecursionError):
+            pass
+        finally:
+            for element in elements:
+                element.failAction = None
+    return reached
+
+
+def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
+    """The token that is wrong if reading stopped at a place, and what to write instead.
+
+    Examples
+    --------
+    >>> from topwater.rspql.parser.tokens import Document
+    >>> token, fix = blamed(Document("SELECT * { WINDWO :w { ?a ?b ?c } }").tokens, 18)
+    >>> token.text, fix
+    ('WINDWO', 'did you mean WINDOW?')
+    """
+    place = next(i for i, each in enumerate(tokens) if each.end > at or each.kind == "end")
+    token, before = tokens[place], tokens[max(place - 1, 0)]
+    for each in (before, token):
+        if (meant := _meant(each)) is not None:
+            return each, f"did you mean {meant}?"
+    if before.word in ("DESC", "ASC"):
+        return token, f"put it into parentheses: {before.word}({token.text[:40]})"
+    if before.word == "LIMIT":
+        return token, "write a whole number, as LIMIT 10"
+    if token.kind == "end":
+        return token, "go on: SELECT … FROM NAMED WINDOW … WHERE { … } ORDER BY … LIMIT …"
+    if before.word in _SETTINGS or token.word in _SETTINGS:
+        return token, "settings stand last, after WITH: LIMIT 10 WITH BUDGET 7 FETCHES"
+    if token.word in _UPDATES and token.level == 0:
+        return token, "use SELECT or CONSTRUCT: a stream is asked, and not changed"
+    if token.text != "(" and _is_selected(tokens[:place]):
+        return token, "put what is computed into parentheses, with a name: (0.3 * ?a AS ?score)"
+    return token, _FIX
+
+
+def _meant(token: Token) -> str | None:
+    """The keyword that a word may be meant for, if it is none itself."""
+    word = token.word
+    if not word or word in (*_KEYWORDS, *_SETTINGS, *_UPDATES):
+        return None
+    return next(iter(difflib.get_close_matches(word, _KEYWORDS, n=1, cutoff=0.7)), None)
+
+
+def _is_selected(before: Sequence[Token]) -> bool:
+    """Does what follows these tokens belong to ``SELECT``?"""
+    for token in reversed(before):
+        if token.word == "SELECT":
+            return True
+        if token.word in ("FROM", "WHERE", "AS") or token.text in "{}":
+            return False
+    return False

@@ -1,0 +1,1 @@
+"""The parts of a query → a plan that the hosts carry out."""

@@ -1,0 +1,339 @@
+"""The parts of a query, put together to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, NoReturn
+
+from rdflib.term import Variable
+
+from topwater.rspql.parser.cursor import Names
+from topwater.rspql.parser.streaming_clauses import Streaming
+from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.conditions import Conditions, conjuncts, guards, names_in
+from topwater.rspql.plan.formula_names import (
+    columns,
+    free_name,
+    ordered,
+    renamed_condition,
+    renamed_tree,
+)
+from topwater.rspql.plan.group_by import Grouping
+from topwater.rspql.plan.monotonicity import require_monotone
+from topwater.rspql.plan.plan import Among, Condition, Plan, Refresh, Service, StreamWindow
+from topwater.rspql.plan.score_formula import Formulas
+from topwater.rspql.plan.service_clause import Far, join_variable
+from topwater.rspql.plan.shown_items import Showing
+from topwater.rspql.plan.solution_modifiers import Layers
+from topwater.rspql.plan.where_clause import Walker, variables
+from topwater.rspql.rdf.datatypes import with_kinds
+from topwater.scoring.expressions import Node, parse
+
+
+class Composer:
+    """Puts one plan together."""
+
+    def __init__(self, document: Document, names: Names, parts: Streaming, layers: Layers) -> None:
+        self.document = document
+        self.names = names
+        self.parts = parts
+        self.layers = layers
+        self.walker = Walker(document, names, parts)
+        self.where = self.walker.where(layers.pattern)
+        if not self.where.patterns:
+            self._fail(
+                "WHERE",
+                "no WINDOW is read: there is nothing to rank",
+                "write FROM NAMED WINDOW :w ON :stream [RANGE PT9M STEP PT3M] before WHERE, and "
+                "WINDOW :w { … } in it",
+            )
+        self.stream = self.where.stream_variables()
+        self.far = self._remote()
+
+    def plan(self) -> Plan:
+        """The plan."""
+        self._push_filters()
+        self._require_bound()
+        grouping = self._grouping()
+        formulas = Formulas(self.document, self._known(grouping), self._optional())
+        score = formulas.node(self.layers.rank_by)
+        having = [self._condition(formulas, each) for each in self._conditions()]
+        self._require_present(having)
+        self.where.defaults |= formulas.defaults
+        outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
+        self._settle_value(score, having, outputs)
+        take, renamed = self._take(score, having, outputs, grouping)
+        service = self._service()
+        score = renamed_tree(score, renamed)
+        trees = {name: renamed_tree(node, renamed) for name, node in outputs.items()}
+        showing = Showing(self.document, self.layers, self.where, self.far, score)
+        projection, keys = showing.projection(trees, take, service)
+        plan = Plan(
+            text=self.document.text,
+            name=self.parts.name,
+            operator=self.parts.operator,
+            form="select" if self.layers.template is None else "construct",
+            prefixes=self.names.prefixes,
+            windows=self._windows(),
+            patterns=tuple(self.where.patterns),
+            services=() if service is None else (service,),
+            keys=keys,
+            take=take,
+            score=formulas.written(score),
+            order="largest" if self.layers.descending else "smallest",
+            k=self.layers.k,
+            conditions=tuple(self._item_condition(each, renamed) for each in having),
+            score_name=showing.score_name,
+            group_by=self.layers.groups is not None,
+            projection=projection,
+            template=tuple(self.layers.template or ()),
+            refresh=self._refresh(service),
+            static=tuple(
+                each for each in self.parts.static if service is None or each != service.name
+            ),
+        )
+        if service is not None:
+            require_monotone(self.document, plan)
+        return with_kinds(plan)
+
+    def _remote(self) -> Far | None:
+        found = self.where.remotes
+        if not found:
+            return None
+        names = {remote.name for remote in found}
+        if len(names) > 1:
+            shown = " and ".join(sorted(f"<{name}>" for name in names))
+            self._fail(
+                "SERVICE",
+                f"values come from {shown}: an item has one remote value, which one refresh gets",
+                "ask one service, and let it ask the other: SERVICE inside SERVICE",
+                last=True,
+            )
+        merged = replace(
+            found[0],
+            pattern=" . ".join(each.pattern.rstrip(" .") for each in found),
+            variables=frozenset().union(*(each.variables for each in found)),
+            optional=any(each.optional for each in found),
+        )
+        if merged.optional and len(found) > 1:
+            self._fail(
+                "OPTIONAL", "a service is asked twice, once OPTIONAL", "put all into one SERVICE"
+            )
+        return Far(merged, join_variable(self.document, merged, self.stream))
+
+    def _optional(self) -> set[str]:
+        return self.far.variables if self.far is not None and self.far.remote.optional else set()
+
+    def _remote_variables(self) -> set[str]:
+        return set() if self.far is None else self.far.variables
+
+    def _push_filters(self) -> None:
+        """Conditions on the stream alone are checked where solutions are found."""
+        kept: list[Any] = []
+        for expression in self.where.filters:
+            for part in [expression] if isinstance(expression, Among) else conjuncts(expression):
+                about = self._about(part)
+                if about & self._remote_variables():
+                    self._require_apart(about)
+                    kept.append(part)
+                elif isinstance(part, Among):
+                    self.where.patterns = [
+                        replace(each, filters=(*each.filters, part)) for each in self.where.patterns
+                    ]
+                else:
+                    self.where.patterns = self.walker.filtered(self.where, part)
+        self.where.filters = kept
+
+    def _require_apart(self, about: set[str]) -> None:
+        """Refuse what would be checked on each solution, when remote values come to groups."""
+        stream = sorted(about & self.stream)
+        if self.layers.groups is not None and stream:
+            self._fail(
+                "FILTER",
+                f"FILTER compares ?{stream[0]} with a remote value, which groups get, and not what "
+                "they are made of",
+                f"compare an aggregate: HAVING(MAX(?{stream[0]}) > …)",
+                last=True,
+            )
+
+    def _require_present(self, having: Iterable[Condition]) -> None:
+        if self._optional() & set().union(*map(names_in, having)):
+            word = "HAVING" if self.layers.having else "FILTER"
+            self._fail(
+                word,
+                f"{word} is about an OPTIONAL value, which may be missing",
+                "move it into SERVICE, or take SERVICE out of OPTIONAL",
+                last=True,
+            )
+
+    def _require_bound(self) -> None:
+        """Refuse what uses variables without a value: it never holds."""
+        for pattern in self.where.patterns:
+            bound = variables(replace(pattern, binds=()))
+            for bind in pattern.binds:
+                self._require(bound, set(parse(bind.formula).columns), "BIND")
+                bound.add(bind.variable)
+            for condition in pattern.filters:
+                self._require(bound, names_in(condition), "the condition")
+
+    def _require(self, bound: set[str], used: set[str], where: str) -> None:
+        for name in sorted(used - bound):
+            self._fail_variable(
+                name,
+                f"?{name} has no value where {where} needs it",
+                "bind it before, in each WINDOW block, or leave it out",
+            )
+
+    def _about(self, expression: Any) -> set[str]:
+        """The variables of patterns that an expression or a condition uses."""
+        if isinstance(expression, Among):
+            return {expression.variable}
+        formulas = Formulas(self.document, self.where.known, self._optional())
+        condition = Conditions(self.document, formulas).condition(expression)
+        return names_in(condition)
+
+    def _grouping(self) -> Grouping | None:
+        if self.layers.groups is None:
+            return None
+        remote = self._remote_variables()
+        return Grouping(self.document, self.layers, self.where, self.stream, remote)
+
+    def _known(self, grouping: Grouping | None) -> Mapping[str, Node]:
+        return self.where.known if grouping is None else grouping.known
+
+    def _conditions(self) -> list[Any]:
+        return [*self.where.filters, *self.layers.having]
+
+    def _condition(self, formulas: Formulas, expression: Any) -> Condition:
+        if isinstance(expression, Among):
+            return expression
+        return Conditions(self.document, formulas).condition(expression)
+
+    def _output_names(self) -> tuple[str, ...]:
+        template = self.layers.template
+        if template is None:
+            return self.layers.shown
+        found = [str(term) for triple in template for term in triple if isinstance(term, Variable)]
+        return tuple(dict.fromkeys(found))
+
+    def _settle_value(
+        self, score: Node, having: Iterable[Condition], outputs: Mapping[str, Node]
+    ) -> None:
+        """Which variable of the service is the number that is fetched."""
+        if self.far is None:
+            return
+        used = columns(score).union(*map(names_in, having))
+        used |= {name for node in outputs.values() for name in columns(node)}
+        used &= self._remote_variables()
+        if len(used) > 1:
+            names = " and ".join(f"?{name}" for name in sorted(used))
+            self._fail_variable(
+                sorted(used)[1],
+                f"{names} both come from <{self.far.remote.name}>: one number per item is fetched",
+                "compute one in the service: SERVICE :s { … BIND(?a + ?b AS ?c) }",
+            )
+        self.far.value = next(iter(used), "")
+
+    def _take(
+        self,
+        score: Node,
+        having: Iterable[Condition],
+        outputs: Mapping[str, Node],
+        grouping: Grouping | None,
+    ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
+        """What the stream contributes, and the names of variables in it."""
+        used = columns(score).union(*map(names_in, having))
+        if grouping is not None:
+            return grouping.take(used.union(*map(columns, outputs.values()))), {}
+        if self.far is None:
+            self._require_stream(used)
+            self._require_repeats()
+            return "each", {}
+        used -= {self.far.value}
+        self._require_stream(used)
+        renamed: dict[str, str] = {}
+        for name in sorted(used):
+            renamed[name] = free_name(name, {*renamed.values(), self.far.value})
+        order = [name for name in ordered(score) if name in used] + sorted(used)
+        take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
+        return take or {"seen": "count"}, renamed
+
+    def _require_repeats(self) -> None:
+        if self.layers.distinct:
+            self._fail(
+                "DISTINCT",
+                "DISTINCT would have to remember every solution: each is an item of its own",
+                "leave it out, or GROUP BY the variable to rank",
+            )
+
+    def _require_stream(self, used: set[str]) -> None:
+        for name in sorted(used):
+            if name not in self.stream:
+                self._fail_variable(
+                    name,
+                    f"?{name} has no value in every solution",
+                    "bind it in each WINDOW block, or use a variable that is bound there",
+                )
+
+    def _service(self) -> Service | None:
+        if self.far is None:
+            return None
+        remote, value = self.far.remote, self.far.value
+        pattern, default = remote.pattern, self.where.defaults.get(value)
+        if remote.optional and (not value or default is None):
+            self._fail(
+                "OPTIONAL",
+                f"?{value} is OPTIONAL and has no default, so there may be no score"
+                if value
+                else "an OPTIONAL service whose value is not used changes nothing",
+                f"write COALESCE(?{value}, 0) in its place, or take SERVICE out of OPTIONAL"
+                if value
+                else "use its value in the score, or leave it out",
+            )
+        if not value:
+            value = free_name("found", set(remote.variables) | self.stream)
+            pattern = f"{pattern.rstrip(' .')} BIND(1 AS ?{value})"
+        return Service(remote.name, pattern, self.far.key, value, default, remote.silent)
+
+    def _item_condition(self, condition: Condition, renamed: Mapping[str, str]) -> Condition:
+        if guards(condition) is None:
+            self._fail(
+                "HAVING" if self.layers.having else "FILTER",
+                "a condition on groups or on remote values is more than a comparison of numbers",
+                "write comparisons and &&, and || between comparisons that are all < > or all "
+                "<= >=; or move the condition into SERVICE",
+            )
+        return renamed_condition(condition, renamed)
+
+    def _windows(self) -> tuple[StreamWindow, ...]:
+        used = {pattern.window for pattern in self.where.patterns}
+        found = tuple(each for each in self.parts.windows.values() if each.name in used)
+        first = found[0]
+        for other in found[1:]:
+            if (other.width, other.step, other.by) != (first.width, first.step, first.by):
+                self.document.fail(
+                    f"<{first.name}> and <{other.name}> have different widths or steps, and are "
+                    "ranked together",
+                    self.document.find("FROM"),
+                    "give them the same RANGE and STEP",
+                )
+        return found
+
+    def _refresh(self, service: Service | None) -> Refresh:
+        said = self.parts.refresh
+        if said is not None and service is None:
+            self.document.fail(
+                "WITH is about remote values, and the query has no SERVICE",
+                self.parts.refresh_at,
+                "leave WITH out",
+            )
+        return said or Refresh()
+
+    def _fail_variable(self, name: str, problem: str, fix: str) -> NoReturn:
+        self.document.fail(problem, self.document.find(f"?{name}", f"${name}", "WHERE"), fix)
+
+    def _fail(self, token: str, problem: str, fix: str, last: bool = False) -> NoReturn:
+        places = [each.start for each in self.document.tokens if each.word == token]
+        at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
+        self.document.fail(problem, at, fix)

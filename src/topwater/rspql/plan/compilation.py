@@ -1,0 +1,81 @@
+"""Plan → TopKQuery over binding tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topwater.query import TopKQuery
+from topwater.replica import RefreshSettings
+from topwater.replica.budget import Budget
+from topwater.rspql.plan.conditions import guards
+from topwater.rspql.plan.plan import TIME, Plan, Refresh, StreamWindow
+from topwater.scoring import Formula
+from topwater.scoring.expressions import Expression
+from topwater.scoring.expressions import parse as parse_formula
+from topwater.windows import Windows
+
+FETCHES = 7
+"""Look-ups for each window, if the query does not say."""
+
+BOUNDED = "panes+n"
+"""The list that remembers k + spare keys of each window, and not the window."""
+
+
+def compiled(plan: Plan) -> TopKQuery:
+    """The query that a plan describes."""
+    window = plan.windows[0]
+    return TopKQuery(
+        key=plan.key,
+        time=TIME if window.by == "time" else None,
+        window=windows_of(window),
+        score=Formula(score_text(plan), order=plan.order),
+        k=plan.k,
+        take=plan.take,
+        list=BOUNDED if is_bounded(plan) else "panes",
+        refresh=None if plan.service is None else refreshing(plan),
+    )
+
+
+def windows_of(window: StreamWindow) -> Windows:
+    """The windows that the hosts slide over the stream."""
+    return Windows(window.width, window.step, by=window.by)
+
+
+def score_text(plan: Plan) -> str:
+    """The score, and for items that may not be in the answer NaN."""
+    parts = [str(parse_formula(plan.score))]
+    for condition in plan.conditions:
+        parts += [str(Expression(node)) for node in guards(condition) or ()]
+    if plan.service is not None and plan.service.value not in parse_formula(plan.score).columns:
+        # A join value that the service does not know has NaN, and times 0 it stays so.
+        parts.append(f"0 * {parse_formula(f'`{plan.service.value}`')}")
+    return " + ".join(parts)
+
+
+def is_bounded(plan: Plan) -> bool:
+    """Does the query ask to remember k + spare keys only, and is that possible?"""
+    if plan.service is None or plan.refresh.spare is None or isinstance(plan.take, str):
+        return False
+    if [form.split("(")[0] for form in plan.take.values()] != ["last"]:
+        return False
+    # What the list forgets is bounded by that, and the list knows of no filters.
+    return all(parse_formula(score_text(plan)).monotone(name) is not None for name in plan.take)
+
+
+def refreshing(plan: Plan) -> RefreshSettings:
+    """How the service's values are kept fresh."""
+    assert plan.service is not None  # noqa: S101
+    said = plan.refresh
+    settings: dict[str, Any] = {"remote": plan.service.value, "budget": _budget(said)}
+    given = {"policy": said.policy, "spare": said.spare, "default": plan.service.default}
+    settings |= {name: value for name, value in given.items() if value is not None}
+    return RefreshSettings(**settings)
+
+
+def _budget(said: Refresh) -> Budget:
+    if said.deadline is not None:
+        return Budget(deadline=said.deadline, accuracy=said.accuracy)
+    if said.fetches == "unlimited":
+        return Budget(accuracy=said.accuracy)
+    fetches = FETCHES if said.fetches is None else said.fetches
+    return Budget(fetches=fetches, accuracy=said.accuracy)

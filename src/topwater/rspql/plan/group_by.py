@@ -1,0 +1,165 @@
+"""``GROUP BY``: aggregates over the window → what the stream says of a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from rdflib.term import Variable
+
+from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.formula_names import free_name
+from topwater.rspql.plan.plan import Bind
+from topwater.rspql.plan.score_formula import Formulas
+from topwater.rspql.plan.solution_modifiers import Layers
+from topwater.rspql.plan.where_clause import Where
+from topwater.scoring.expressions import Expression, Name, Node
+
+_FUNCTIONS = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max", "Count": "count"}
+_PICKS = ("Min", "Max", "Avg", "Sample")
+"""Of a remote value, of which there is one for each key, these are all the same."""
+
+
+class Grouping:
+    """The aggregates of a query.
+
+    Attributes
+    ----------
+    known
+        What stands for the variables that rdflib, and ``SELECT``, give to aggregates.
+    """
+
+    def __init__(
+        self, document: Document, layers: Layers, where: Where, stream: set[str], remote: set[str]
+    ) -> None:
+        self._document = document
+        self._where = where
+        self._stream = stream
+        self._remote = remote
+        self._groups = set(group_names(layers, where))
+        self._optional = {n for each in where.remotes if each.optional for n in each.variables}
+        self._taken: dict[str, str] = {}
+        self._names = _result_names(layers)
+        self.known: dict[str, Node] = dict(where.known)
+        later = dict(self._aliases(layers))
+        for aggregate in layers.aggregates:
+            if str(aggregate.res) not in later:
+                self.known[str(aggregate.res)] = self._aggregate(aggregate)
+        for name, expression in layers.extends:
+            formulas = Formulas(document, self.known, self._optional)
+            self.known[name] = formulas.node(expression)
+            where.defaults |= formulas.defaults
+            self.known |= {res: self.known[name] for res, own in later.items() if own == name}
+
+    def _aliases(self, layers: Layers) -> Iterator[tuple[str, str]]:
+        """Samples of what SELECT itself computes: rdflib takes ``?n`` in a later part for one."""
+        grouped = {str(each) for each in layers.groups or ()}
+        computed = {name for name, _ in layers.extends} - grouped - self._stream
+        for aggregate in layers.aggregates:
+            if aggregate.name == "Aggregate_Sample" and str(aggregate.vars) in computed:
+                yield str(aggregate.res), str(aggregate.vars)
+
+    def take(self, used: set[str]) -> dict[str, str]:
+        """The aggregates by their names; a count if none is used."""
+        wanted = {name: form for name, form in self._taken.items() if name in used}
+        return wanted or self._taken or {"seen": "count"}
+
+    def _aggregate(self, aggregate: Any) -> Node:
+        kind = str(aggregate.name).removeprefix("Aggregate_")
+        if aggregate.distinct:
+            self._fail(
+                kind,
+                f"{kind.upper()}(DISTINCT …) would have to remember every value",
+                f"write {kind.upper()}(…) without DISTINCT",
+            )
+        node = None if aggregate.vars == "*" else self._argument(aggregate.vars)
+        used = set() if node is None else set(Expression(node).columns)
+        if used & self._remote:
+            return self._of_remote(kind, node)
+        if kind == "Sample":
+            return self._sample(node)
+        if kind not in _FUNCTIONS:
+            word = "GROUP_CONCAT" if kind == "GroupConcat" else kind.upper()
+            self._fail(word, f"{word} gives no number", "use COUNT, SUM, MIN, MAX or AVG")
+        return Name(self._note(kind, node, str(aggregate.res)))
+
+    def _argument(self, expression: Any) -> Node:
+        formulas = Formulas(self._document, self._where.known, self._optional)
+        node = formulas.node(expression)
+        self._where.defaults |= formulas.defaults
+        return node
+
+    def _of_remote(self, kind: str, node: Node | None) -> Node:
+        if isinstance(node, Name) and kind in _PICKS:
+            return node
+        return self._fail(
+            kind,
+            f"{kind.upper()} of a remote value: there is one for each key",
+            "use it without an aggregate, or MAX of it alone",
+        )
+
+    def _sample(self, node: Node | None) -> Node:
+        if isinstance(node, Name) and node.name in self._groups:
+            return node
+        name = node.name if isinstance(node, Name) else "…"
+        return self._document.fail(
+            f"?{name} is neither grouped by nor inside an aggregate",
+            self._document.find(f"?{name}", f"${name}", "GROUP"),
+            f"write MAX(?{name}), or leave it out",
+        )
+
+    def _note(self, kind: str, node: Node | None, result: str) -> str:
+        """A name in ``take`` for an aggregate."""
+        function = _FUNCTIONS[kind]
+        form = "count" if kind == "Count" else f"{function}(`{self._column(node)}`)"
+        for name, known in self._taken.items():
+            if known == form:
+                return name
+        label = self._names.get(result) or _label(function, node)
+        name = free_name(label, {*self._taken, *self._remote})
+        self._taken[name] = form
+        return name
+
+    def _column(self, node: Node | None) -> str:
+        """The column of a binding table with an aggregate's argument."""
+        assert node is not None  # noqa: S101
+        for name in Expression(node).columns:
+            if name not in self._stream:
+                self._document.fail(
+                    f"?{name} has no value in every solution",
+                    self._document.find(f"?{name}", f"${name}"),
+                    "bind it in each WINDOW block",
+                )
+        if isinstance(node, Name):
+            return node.name
+        formula = str(Expression(node))
+        name = f"={formula}".replace("`", "'")
+        bind = Bind(name, formula)
+        self._where.patterns = [
+            each if bind in each.binds else replace(each, binds=(*each.binds, bind))
+            for each in self._where.patterns
+        ]
+        return name
+
+    def _fail(self, kind: str, problem: str, fix: str) -> NoReturn:
+        self._document.fail(problem, self._document.find(kind, "GROUP"), fix)
+
+
+def group_names(layers: Layers, where: Where) -> list[str]:
+    """The variables of patterns that are grouped by: another name for one stands for it."""
+    found = ((str(each), where.known.get(str(each))) for each in layers.groups or ())
+    return [node.name if isinstance(node, Name) else name for name, node in found]
+
+
+def _result_names(layers: Layers) -> dict[str, str]:
+    """The names that SELECT gives to aggregates themselves."""
+    return {
+        str(expression): name
+        for name, expression in layers.extends
+        if isinstance(expression, Variable)
+    }
+
+
+def _label(function: str, node: Node | None) -> str:
+    return f"{function}_{node.name}" if isinstance(node, Name) else function

@@ -1,0 +1,329 @@
+"""What a query says, taken apart: frozen values that the hosts carry out.
+
+::
+
+    stream ──► window ──► patterns ──► binding table ──► TopKQuery ──► projection, or template
+                                            ▲
+                              service ──────┘ (one number per join value)
+
+A *binding table* has one row per solution of a pattern: the column :data:`TIME` with the event's
+time, the column :attr:`Plan.key` with the terms of :attr:`Plan.keys` as text, and one column of
+numbers, named as the variable, for each of :attr:`Plan.numbers`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from rdflib.term import Identifier, URIRef
+
+from topwater.model import Frozen, Millis
+
+if TYPE_CHECKING:
+    from topwater.query import TopKQuery
+
+TIME = "event time"
+"""The column of a binding table with the time. No variable can have a name with a space."""
+
+Operator: TypeAlias = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+Triple: TypeAlias = tuple[Identifier, Identifier, Identifier]
+"""Subject, predicate, object. Variables are ``rdflib.Variable``; a blank node of the query is a
+variable too, whose name starts with ``_:``, so that it meets no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamWindow:
+    """A window on a stream.
+
+    Attributes
+    ----------
+    name, stream
+        Their IRIs.
+    width, step
+        In milliseconds, or in solutions when ``by`` is ``"count"``.
+    """
+
+    name: URIRef
+    stream: URIRef
+    width: Millis
+    step: Millis
+    by: Literal["time", "count"] = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Two numbers compared. ``left`` and ``right`` are formulas over the names of variables.
+
+    What is no number is an error: then neither the comparison nor its negation holds.
+    """
+
+    left: str
+    op: Literal["=", "!=", "<", "<=", ">", ">="]
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A variable is one of some terms (``=`` and ``IN``). Numbers are equal by value."""
+
+    variable: str
+    terms: tuple[Identifier, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Two variables are bound to the same term. Numbers are equal by value."""
+
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A test of a variable's text: ``STR(?x)`` for ``of="str"``, else of its literal alone."""
+
+    test: Literal["contains", "starts", "ends", "regex"]
+    variable: str
+    text: str
+    ignore_case: bool = False
+    of: Literal["str", "literal"] = "literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What sort of term a variable is bound to."""
+
+    variable: str
+    kind: Literal["iri", "blank", "literal", "numeric"]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All conditions hold."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of the conditions holds, or more."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The condition does not hold. An error stays an error."""
+
+    part: Condition
+
+
+Condition: TypeAlias = Compare | Among | Alike | Text | Kind | AllOf | AnyOf | Not
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """``BIND(formula AS ?variable)``: a number."""
+
+    variable: str
+    formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventPattern:
+    """What to look for in each event of a window's stream.
+
+    Attributes
+    ----------
+    window
+        The window's IRI.
+    triples
+        They join inside one event.
+    filters
+        All of them have to hold. They may use what is bound by ``binds``.
+    binds
+        In their order; later ones may use earlier ones.
+    """
+
+    window: URIRef
+    triples: tuple[Triple, ...]
+    filters: tuple[Condition, ...] = ()
+    binds: tuple[Bind, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Where remote values come from.
+
+    Attributes
+    ----------
+    name
+        The IRI by which the caller registers it.
+    pattern
+        A graph pattern without braces around it, with all IRIs in full, for
+        :class:`topwater.remote.sparql_source.SparqlSource`.
+    key, value
+        The variables of the pattern for the join value and for the number.
+    default
+        The number of join values that the service does not know; None leaves them out.
+    silent
+        Whether ``SILENT`` was said. A service that fails never stops a query in any case.
+    """
+
+    name: URIRef
+    pattern: str
+    key: str
+    value: str
+    default: float | None = None
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A variable of the answer.
+
+    Attributes
+    ----------
+    name
+        The variable.
+    role
+        ``"key"``: a term, one of :attr:`Plan.keys`. ``"score"``: the score. ``"formula"``: a
+        number, from what an answer's row has.
+    formula
+        For ``"formula"``: over the names in :attr:`Plan.take` and the service's value. For a
+        ``"key"`` that is shown under another name: the name that it has in :attr:`Plan.keys`.
+    """
+
+    name: str
+    role: Literal["key", "score", "formula"]
+    formula: str = ""
+
+    @property
+    def variable(self) -> str:
+        """For a ``"key"``: its name in :attr:`Plan.keys`."""
+        return self.formula or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Our own clause, ``WITH BUDGET … POLICY … SPARE … ACCURACY …``; None for what is not said."""
+
+    fetches: int | Literal["unlimited"] | None = None
+    deadline: Millis | None = None
+    policy: str | None = None
+    spare: int | None = None
+    accuracy: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a query says.
+
+    Attributes
+    ----------
+    text
+        The query as it was given.
+    name
+        The IRI it is registered under; None without ``REGISTER``.
+    operator, form
+        What goes out: all rows of each window, or what is new in it, or what is gone; as rows or
+        as triples.
+    prefixes
+        The query's own.
+    windows
+        Those that patterns use. They have one width and one step.
+    patterns
+        Alternatives (``UNION``): every solution of any of them is a row of the binding table.
+    services
+        None or one.
+    keys
+        The variables that tell items apart: the join variable, or those grouped by, or without
+        either all whose terms are shown. One that is the score too stands twice, so that the
+        column of its terms and that of its numbers have different names.
+    take
+        ``"each"``: every solution is an item. Or what the stream says of a key in a window: the
+        aggregates by name, as :class:`~topwater.query.TopKQuery` has them.
+    kinds
+        For ``CONSTRUCT``: by names in ``take``, the names there of their datatypes.
+    score, order
+        A formula over the columns (with ``"each"``) or the names in ``take`` and the service's
+        value; and which scores are best.
+    conditions
+        What items have to fulfil, over the same names as the score: from ``HAVING``, and from
+        ``FILTER`` on remote values. They are part of the compiled score, which is NaN elsewhere.
+    k
+        From ``LIMIT``.
+    score_name
+        The variable of the score, if it has one.
+    group_by
+        Whether the query says ``GROUP BY``.
+    projection
+        What ``SELECT`` shows, in its order. For ``CONSTRUCT``, all variables of the template.
+    template
+        The triples of ``CONSTRUCT``. Blank nodes are ``rdflib.BNode``: new ones in each row.
+    refresh
+        Our own clause.
+    static
+        IRIs of ``FROM`` that no pattern reads.
+    """
+
+    text: str = field(repr=False)
+    name: URIRef | None
+    operator: Operator
+    form: Literal["select", "construct"]
+    prefixes: Mapping[str, str]
+    windows: tuple[StreamWindow, ...]
+    patterns: tuple[EventPattern, ...]
+    services: tuple[Service, ...]
+    keys: tuple[str, ...]
+    take: Literal["each"] | Mapping[str, str]
+    score: str
+    order: Literal["largest", "smallest"]
+    k: int
+    conditions: tuple[Condition, ...] = ()
+    score_name: str | None = None
+    group_by: bool = False
+    projection: tuple[Shown, ...] = ()
+    template: tuple[Triple, ...] = ()
+    refresh: Refresh = field(default_factory=Refresh)
+    static: tuple[URIRef, ...] = ()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefixes", Frozen(self.prefixes))
+        object.__setattr__(self, "kinds", Frozen(self.kinds))
+        if not isinstance(self.take, str):
+            object.__setattr__(self, "take", Frozen(self.take))
+
+    @property
+    def key(self) -> str:
+        """The name of the key column: the variable, or all of them with spaces between."""
+        return " ".join(self.keys)
+
+    @property
+    def service(self) -> Service | None:
+        """The only service, if there is one."""
+        return self.services[0] if self.services else None
+
+    @property
+    def origin(self) -> str:
+        """What the binding table is made from, in short: equal for equal patterns and services.
+
+        Two queries that ask the same of different events differ in nothing else.
+        """
+        made = (self.patterns, [each.stream for each in self.windows], self.services)
+        return hashlib.sha256(repr(made).encode()).hexdigest()[:16]
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The variables whose numbers the binding table has."""
+        return self.query().value_columns
+
+    def query(self) -> TopKQuery:
+        """The same over binding tables."""
+        from topwater.rspql.plan.compilation import compiled
+
+        return compiled(self)

@@ -1,0 +1,192 @@
+"""Answers → what the query shows: variables, triples, and what is new or gone since before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rdflib.term import BNode, Identifier, Variable
+
+from topwater.model import Answer, FloatArray
+from topwater.rspql.plan.plan import Plan, Shown
+from topwater.rspql.rdf.datatypes import literals_of
+from topwater.rspql.rdf.pattern_match import key_terms
+from topwater.rspql.rdf.triples import text_of
+from topwater.scoring.expressions import parse as parse_formula
+
+Solution = tuple[Any, ...]
+"""What a row of an answer shows, in the order of the plan's projection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of answers, as columns.
+
+    Attributes
+    ----------
+    keys, scores, remote
+        As an answer's rows have them; None where there is none.
+    values
+        By the names in the plan's ``take``.
+    """
+
+    keys: Sequence[str | None]
+    scores: Sequence[float | None]
+    values: Mapping[str, Sequence[float | None]]
+    remote: Sequence[float | None]
+
+    @staticmethod
+    def of(plan: Plan, answer: Answer) -> Rows:
+        """Those of one answer."""
+        rows = answer.rows
+        names = () if isinstance(plan.take, str) else tuple(plan.take)
+        return Rows(
+            [str(row.key) for row in rows],
+            [row.score for row in rows],
+            {name: [row.values[place] for row in rows] for place, name in enumerate(names)},
+            [row.remote for row in rows],
+        )
+
+
+def shown(plan: Plan, rows: Rows) -> dict[str, list[Any]]:
+    """The columns of a projection: numbers, and terms as keys have them.
+
+    An IRI is shown as it is; a literal or a blank node as N-Triples writes it, and for
+    ``CONSTRUCT`` numbers are literals too.
+    """
+    return {each.name: _column(plan, each, rows) for each in plan.projection}
+
+
+def solutions_of(plan: Plan, answer: Answer) -> list[Solution]:
+    """What an answer shows, row by row."""
+    columns = shown(plan, Rows.of(plan, answer)).values()
+    return list(zip(*columns, strict=True)) if columns else [() for _ in answer.rows]
+
+
+def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
+    if each.role == "key":
+        place, count = plan.keys.index(each.variable), len(plan.keys)
+        return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
+    read = {**rows.values, **({plan.service.value: rows.remote} if plan.service else {})}
+    if each.role == "score":
+        text, numbers = plan.score, list(rows.scores)
+    else:
+        text, numbers = each.formula, _computed(each.formula, read, len(rows.keys))
+    return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
+
+
+def _computed(
+    text: str, read: Mapping[str, Sequence[float | None]], count: int
+) -> list[float | None]:
+    formula = parse_formula(text)
+    # A column that no formula names tells how many rows there are.
+    columns = {name: _floats(read[name]) for name in formula.columns} or {"": np.zeros(count)}
+    values = formula.evaluate(columns).tolist()
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _floats(values: Sequence[float | None]) -> FloatArray:
+    return np.array([math.nan if value is None else value for value in values], np.float64)
+
+
+def _bare(term: str) -> str:
+    return term[1:-1] if term.startswith("<") else term
+
+
+def constructed(plan: Plan, solutions: Sequence[Solution], window: str) -> list[str]:
+    """The triples of ``CONSTRUCT``, as lines of N-Triples, each once.
+
+    Parameters
+    ----------
+    plan
+        With a template.
+    solutions
+        Of one window.
+    window
+        What the names of blank nodes begin with, so that each window has its own.
+    """
+    names = [each.name for each in plan.projection]
+    lines: dict[str, None] = {}
+    for number, solution in enumerate(solutions, 1):
+        bound = {
+            name: None if value is None else key_terms(value, 1)[0]
+            for name, value in zip(names, solution, strict=True)
+        }
+        for triple in plan.template:
+            terms = [_term(each, bound, f"{window}r{number}") for each in triple]
+            if _is_triple(terms):
+                lines[" ".join(str(term) for term in terms) + " ."] = None
+    return list(lines)
+
+
+def _term(term: Identifier, bound: Mapping[str, str | None], place: str) -> str | None:
+    if isinstance(term, Variable):
+        return bound.get(str(term))
+    return f"_:w{place}{term}" if isinstance(term, BNode) else text_of(term)
+
+
+def _is_triple(terms: Sequence[str | None]) -> bool:
+    subject, predicate, value = terms
+    if subject is None or predicate is None or value is None:
+        return False
+    return not subject.startswith('"') and predicate.startswith("<")
+
+
+def difference(
+    operator: str, now: Sequence[Any], before: Sequence[Any]
+) -> tuple[list[int], list[int]]:
+    """Which rows of this window and of the one before go out.
+
+    Examples
+    --------
+    >>> difference("RSTREAM", "ab", "bc"), difference("ISTREAM", "ab", "bc")
+    (([0, 1], []), ([0], []))
+    >>> difference("DSTREAM", "ab", "bc")
+    ([], [1])
+    """
+    if operator == "RSTREAM":
+        return list(range(len(now))), []
+    if operator == "ISTREAM":
+        there = set(before)
+        return [place for place, each in enumerate(now) if each not in there], []
+    there = set(now)
+    return [], [place for place, each in enumerate(before) if each not in there]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a query tells of a window.
+
+    Attributes
+    ----------
+    answer
+        The whole answer, whatever goes out of it.
+    rows
+        What ``SELECT`` shows, by variable.
+    triples
+        What ``CONSTRUCT`` says, as lines of N-Triples.
+    """
+
+    answer: Answer
+    rows: list[dict[str, Any]]
+    triples: list[str]
+
+
+def told(plan: Plan, answers: Iterable[Answer]) -> Iterator[Told]:
+    """What goes out of answers: all, or what is new in each, or what is gone."""
+    names = [each.name for each in plan.projection]
+    before: list[Any] = []
+    for answer in answers:
+        now: list[Any] = solutions_of(plan, answer)
+        if plan.form == "construct":
+            now = constructed(plan, now, str(answer.window.closes))
+        new, gone = difference(plan.operator, now, before)
+        out = [now[place] for place in new] + [before[place] for place in gone]
+        if plan.form == "construct":
+            yield Told(answer, [], out)
+        else:
+            yield Told(answer, [dict(zip(names, each, strict=True)) for each in out], [])
+        before = now

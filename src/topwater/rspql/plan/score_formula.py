@@ -1,0 +1,211 @@
+"""Expressions of SPARQL → formulas of Topwater, over the names of variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.term import Identifier, Literal, URIRef, Variable
+
+from topwater.errors import QueryError
+from topwater.rspql.parser.tokens import Document
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number
+
+OURS = "urn:topwater:"
+MATH = "http://www.w3.org/2005/xpath-functions/math#"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+"""The names of functions begin with one of these."""
+
+_FUNCTIONS: dict[str, tuple[str, int, int]] = {
+    **{MATH + name: (name, 1, 1) for name in ("sqrt", "log", "exp")},
+    **{OURS + name: (name, 1, 1) for name in ("sqrt", "log", "log1p", "exp", "abs")},
+    **{OURS + name: (name, 1, 20) for name in ("min", "max")},
+    **{OURS + name: (name, 3, 3) for name in ("clip", "norm")},
+    MATH + "pow": ("**", 2, 2),
+    OURS + "pow": ("**", 2, 2),
+}
+_CASTS = {XSD + name for name in ("double", "decimal", "float")}
+_USABLE = "use + - * /, ABS, IF(?a > ?b, ?a, ?b), COALESCE(?x, 0), or a function of <urn:topwater:>"
+
+
+class Formulas:
+    """Translates expressions. ``known`` has what stands for variables that were bound before.
+
+    Attributes
+    ----------
+    defaults
+        What ``COALESCE`` gives for variables that may be unbound, found on the way.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        known: Mapping[str, Node],
+        optional: set[str],
+        usable: str = _USABLE,
+    ) -> None:
+        self._document = document
+        self._usable = usable
+        self.known = dict(known)
+        self.optional = optional
+        self.defaults: dict[str, float] = {}
+
+    def text(self, expression: Any) -> str:
+        """An expression as the text of a formula."""
+        return self.written(self.node(expression))
+
+    def written(self, node: Node) -> str:
+        """A tree as text; refused if it is too deep."""
+        try:
+            return str(Expression(node))
+        except QueryError as error:
+            self._document.fail(error.problem, self._document.find("ORDER"), error.fix)
+
+    def node(self, expression: Any) -> Node:
+        """An expression as a tree."""
+        if isinstance(expression, Variable):
+            return self._variable(str(expression))
+        if isinstance(expression, Literal):
+            return self._number(expression)
+        if isinstance(expression, CompValue):
+            handle = self._handlers().get(expression.name)
+            if handle is not None:
+                return handle(expression)
+            self._refuse(expression)
+        return self._fail_at(f"{_brief(expression)} is no number", str(expression))
+
+    def _handlers(self) -> dict[str, Callable[[Any], Node]]:
+        return {
+            "AdditiveExpression": self._chain,
+            "MultiplicativeExpression": self._chain,
+            "UnaryMinus": lambda e: _negative(self.node(e.expr)),
+            "UnaryPlus": lambda e: self.node(e.expr),
+            "Builtin_ABS": lambda e: Call("abs", (self.node(e.arg),)),
+            "Builtin_COALESCE": self._coalesce,
+            "Builtin_IF": self._if,
+            "Function": self._function,
+        }
+
+    def _variable(self, name: str) -> Node:
+        return self.known.get(name, Name(name))
+
+    def _number(self, literal: Literal) -> Node:
+        value = literal.value
+        if isinstance(value, bool) or not _is_number(value):
+            self._fail_at(f"{_brief(literal)} is no number", str(literal))
+        return Number(float(value))
+
+    def _chain(self, expression: Any) -> Node:
+        left = self.node(expression.expr)
+        for op, other in zip(expression.op, expression.other, strict=True):
+            left = Call(str(op), (left, self.node(other)))
+        return left
+
+    def _coalesce(self, expression: Any) -> Node:
+        first, *others = expression.arg
+        return self._defaulted(first, others[0] if others else None)
+
+    def _defaulted(self, wanted: Any, default: Any) -> Node:
+        node = self.node(wanted)
+        if not isinstance(node, Name) or node.name not in self.optional:
+            # All other variables are bound in every solution.
+            return node
+        name = node.name
+        number = None if default is None else self.node(default)
+        if not isinstance(number, Number):
+            self._fail_at(f"the default of ?{name} is no plain number", "COALESCE")
+        if self.defaults.setdefault(name, number.value) != number.value:
+            self._fail_at(f"?{name} has two different defaults", "COALESCE", "use one of them")
+        return node
+
+    def _if(self, expression: Any) -> Node:
+        test, yes, no = expression.arg1, expression.arg2, expression.arg3
+        if getattr(test, "name", "") == "Builtin_BOUND" and self._same(yes, test.arg):
+            return self._defaulted(yes, no)
+        if getattr(test, "name", "") == "RelationalExpression" and test.op in _CHOICES:
+            sides = self.node(test.expr), self.node(test.other)
+            branches = self.node(yes), self.node(no)
+            if branches in (sides, sides[::-1]):
+                greater = (test.op in (">", ">=")) == (branches == sides)
+                return Call("max" if greater else "min", sides)
+        return self._fail_at(
+            "IF is understood in two forms only",
+            "IF",
+            "write IF(?a > ?b, ?a, ?b) for the greater of two, or IF(BOUND(?x), ?x, 0)",
+        )
+
+    def _same(self, left: Any, right: Any) -> bool:
+        return isinstance(right, Variable) and self.node(left) == self.node(right)
+
+    def _function(self, expression: Any) -> Node:
+        name = str(expression.iri)
+        args = [self.node(each) for each in expression.expr or ()]
+        if name in _CASTS and len(args) == 1:
+            return args[0]
+        if name not in _FUNCTIONS:
+            fix = f"{_USABLE}: {_names()}"
+            self._document.fail(f"the function <{name}> is unknown", self._called(name), fix)
+        own, least, most = _FUNCTIONS[name]
+        if not least <= len(args) <= most:
+            self._fail_at(f"{own} takes {least} argument(s), not {len(args)}", "")
+        if own == "norm" and not all(isinstance(end, Number) for end in args[1:]):
+            self._fail_at("the ends of norm are no plain numbers", "", "write tw:norm(?x, 0, 50)")
+        if own in ("norm", "clip") and not _is_range(*args[1:]):
+            self._fail_at(f"{own} has no range", "", "write the lower end first")
+        return Call(own, tuple(args))
+
+    def _called(self, name: str) -> int:
+        """Where a function is called."""
+        for token, after in zip(self._document.tokens, self._document.tokens[1:], strict=False):
+            local = token.text.strip("<>").rpartition(":")[2]
+            if token.kind in ("iri", "name") and after.text == "(" and name.endswith(local):
+                return token.start
+        return self._document.find("ORDER")
+
+    def _refuse(self, expression: Any) -> NoReturn:
+        name = str(expression.name).removeprefix("Builtin_").removeprefix("Aggregate_")
+        names = {
+            "RelationalExpression": "a comparison",
+            "ConditionalAndExpression": "&&",
+            "ConditionalOrExpression": "||",
+            "UnaryNot": "!",
+        }
+        what = names.get(name, name.upper())
+        self._fail_at(f"{what} gives no number that can be used here", what)
+
+    def _fail_at(self, problem: str, token: str, fix: str = "") -> NoReturn:
+        place = self._document.find(token, f"'{token}'", f'"{token}"', "ORDER")
+        self._document.fail(problem, place, fix or self._usable)
+
+
+_CHOICES = ("<", ">", "<=", ">=")
+
+
+def _negative(node: Node) -> Node:
+    return Number(-node.value) if isinstance(node, Number) else Call("neg", (node,))
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return math.isfinite(float(value))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def _is_range(low: Node, high: Node) -> bool:
+    if isinstance(low, Number) and isinstance(high, Number):
+        return low.value <= high.value and math.isfinite(high.value - low.value)
+    return True
+
+
+def _names() -> str:
+    return ", ".join(sorted({name.removeprefix(OURS) for name in _FUNCTIONS if OURS in name}))
+
+
+def _brief(term: Any) -> str:
+    if isinstance(term, URIRef):
+        return f"<{term}>"
+    text = term.n3() if isinstance(term, Identifier) else str(term)
+    return text if len(text) <= 40 else f"{text[:37]}…"

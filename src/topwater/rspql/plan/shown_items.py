@@ -1,0 +1,129 @@
+"""What an answer shows of its items, and what tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, NoReturn
+
+from rdflib.term import Variable
+
+from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.formula_names import columns, ordered
+from topwater.rspql.plan.group_by import group_names
+from topwater.rspql.plan.plan import Service, Shown
+from topwater.rspql.plan.service_clause import Far
+from topwater.rspql.plan.solution_modifiers import Layers
+from topwater.rspql.plan.where_clause import Where
+from topwater.scoring.expressions import Expression, Name, Node
+
+
+class Showing:
+    """Finds for each variable of an answer where its value comes from."""
+
+    def __init__(
+        self, document: Document, layers: Layers, where: Where, far: Far | None, score: Node
+    ) -> None:
+        self._document = document
+        self._layers = layers
+        self._where = where
+        self._far = far
+        self._score = score
+        self._stream = where.stream_variables()
+        self._remote = set() if far is None else far.variables
+
+    @property
+    def score_name(self) -> str | None:
+        """The variable of the score, if it is one."""
+        rank_by = self._layers.rank_by
+        return str(rank_by) if isinstance(rank_by, Variable) else None
+
+    def projection(
+        self,
+        outputs: Mapping[str, Node],
+        take: Literal["each"] | Mapping[str, str],
+        service: Service | None,
+    ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
+        """What is shown, and the keys."""
+        if isinstance(take, str):
+            found = {name: self._of_solution(name, node) for name, node in outputs.items()}
+            shown = [each.variable for each in found.values() if each.role == "key"]
+            keys = list(dict.fromkeys(shown))
+        else:
+            keys = self._grouped_by()
+            numbers = {*take} | (set() if service is None else {service.value})
+            found = {n: self._of_key(n, node, keys, numbers) for n, node in outputs.items()}
+        return tuple(found.values()), self._told_apart(keys, isinstance(take, str))
+
+    def _of_solution(self, name: str, node: Node) -> Shown:
+        passed = isinstance(node, Name) and node.name in self._stream
+        # In triples a number is the term that it was.
+        if node == self._score and not (passed and self._layers.template is not None):
+            return Shown(name, "score")
+        if isinstance(node, Name) and passed:
+            return _key(name, node.name)
+        self._require_bound(name)
+        return self._fail_variable(
+            name,
+            f"?{name} is computed, but it is not the score",
+            f"BIND it inside the WINDOW block: BIND(… AS ?{name})",
+        )
+
+    def _of_key(self, name: str, node: Node, keys: list[str], numbers: set[str]) -> Shown:
+        if isinstance(node, Name) and node.name in keys:
+            return _key(name, node.name)
+        if node == self._score:
+            return Shown(name, "score")
+        if columns(node) <= numbers:
+            return Shown(name, "formula", str(Expression(node)))
+        self._require_bound(name)
+        return self._fail_variable(
+            name,
+            f"?{name} is neither what is ranked nor a part of the score",
+            "leave it out, or use it in the score; an item has its key and numbers only",
+        )
+
+    def _told_apart(self, keys: list[str], each: bool) -> tuple[str, ...]:
+        """The keys, such that their column has another name than those of numbers."""
+        numbers = ordered(self._score)
+        found = tuple(keys) or numbers[:1]
+        if len(found) != 1 or found[0] not in numbers:
+            return found
+        if not each:
+            self._fail_variable(
+                found[0],
+                f"?{found[0]} tells items apart, and can't be part of the score too",
+                "rank by another variable",
+            )
+        return found * 2
+
+    def _grouped_by(self) -> list[str]:
+        """The variables whose values are ranked."""
+        if self._layers.groups is None:
+            return [] if self._far is None else [self._far.key]
+        groups = group_names(self._layers, self._where)
+        own = [name for name in groups if name not in self._remote]
+        told = " and ".join(f"?{name}" for name in own) or "a remote value"
+        if self._far is not None and own != [self._far.key]:
+            self._fail(
+                f"values are looked up by ?{self._far.key}, and groups are made by {told}",
+                f"write GROUP BY ?{self._far.key}",
+            )
+        for name in own:
+            if name not in self._stream:
+                problem = f"groups are made by ?{name}, which has no value in every solution"
+                self._fail_variable(name, problem, "group by a variable of the WINDOW block")
+        return own
+
+    def _require_bound(self, name: str) -> None:
+        if name not in self._stream | self._remote | set(self._where.known):
+            self._fail_variable(name, f"?{name} is bound nowhere", "leave it out, or bind it")
+
+    def _fail_variable(self, name: str, problem: str, fix: str) -> NoReturn:
+        self._document.fail(problem, self._document.find(f"?{name}", f"${name}", "WHERE"), fix)
+
+    def _fail(self, problem: str, fix: str) -> NoReturn:
+        self._document.fail(problem, self._document.find("GROUP"), fix)
+
+
+def _key(name: str, variable: str) -> Shown:
+    return Shown(name, "key", "" if name == variable else variable)

@@ -1,0 +1,287 @@
+"""The algebra of a ``WHERE`` clause, as rdflib gives it → patterns, services, filters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+from rdflib.paths import InvPath, Path, SequencePath
+from rdflib.term import BNode, Identifier, URIRef, Variable
+
+from topwater.rspql.parser.cursor import Names, shown
+from topwater.rspql.parser.streaming_clauses import Streaming
+from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.conditions import Conditions
+from topwater.rspql.plan.plan import Among, Bind, EventPattern, Triple
+from topwater.rspql.plan.score_formula import Formulas
+from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
+from topwater.scoring.expressions import Node
+
+_REFUSED = {
+    "Minus": ("MINUS", "MINUS is not supported", "use FILTER(?x != …) or FILTER(!(…))"),
+    "LeftJoin": (
+        "OPTIONAL",
+        "OPTIONAL is for a SERVICE only: a solution without a part has no score",
+        "put the SERVICE alone into it: OPTIONAL { SERVICE :s { … } }",
+    ),
+    "Graph": (
+        "GRAPH",
+        "GRAPH inside WINDOW is not supported: an event is one graph",
+        "leave GRAPH out: its triples are matched in any graph of the event",
+    ),
+    "ServiceGraphPattern": (
+        "SERVICE",
+        "SERVICE can't stand inside WINDOW or UNION",
+        "put it after the WINDOW block",
+    ),
+    "ToMultiSet": (
+        "SELECT",
+        "a subquery can't be joined with anything",
+        "make the subquery the whole of WHERE, or write one query without it",
+    ),
+}
+
+
+@dataclass(slots=True)
+class Where:
+    """What a pattern was found to say.
+
+    Attributes
+    ----------
+    patterns
+        Alternatives. A solution is one of any of them.
+    remotes
+        What is joined with them.
+    filters
+        Expressions that have to hold, about solutions with remote values.
+    known
+        What stands for variables that were bound outside the windows.
+    defaults
+        What ``COALESCE`` gives for variables that may be unbound.
+    """
+
+    patterns: list[EventPattern] = field(default_factory=list)
+    remotes: list[Remote] = field(default_factory=list)
+    filters: list[Any] = field(default_factory=list)
+    known: dict[str, Node] = field(default_factory=dict)
+    defaults: dict[str, float] = field(default_factory=dict)
+
+    def stream_variables(self) -> set[str]:
+        """The variables that every alternative binds."""
+        found = [variables(pattern) for pattern in self.patterns]
+        return set.intersection(*found) if found else set()
+
+
+def variables(pattern: EventPattern) -> set[str]:
+    """The variables that a pattern binds."""
+    terms = {str(term) for triple in pattern.triples for term in triple if _is_variable(term)}
+    return terms | {bind.variable for bind in pattern.binds}
+
+
+def _is_variable(term: Identifier) -> bool:
+    return isinstance(term, Variable)
+
+
+class Walker:
+    """Walks down the algebra of one query."""
+
+    def __init__(self, document: Document, names: Names, parts: Streaming) -> None:
+        self._document = document
+        self._names = names
+        self._parts = parts
+        self._blanks: dict[BNode, int] = {}
+        self._services = 0
+
+    def where(self, node: Any) -> Where:
+        """A pattern outside of windows."""
+        handle = getattr(self, f"_{node.name.lower()}", None)
+        if handle is None:
+            self._refuse(node)
+        found: Where = handle(node)
+        return found
+
+    def _join(self, node: Any) -> Where:
+        left, right = self.where(node.p1), self.where(node.p2)
+        if left.patterns and right.patterns:
+            self._fail(
+                "WINDOW",
+                "two WINDOW blocks are joined: patterns join inside one event only",
+                "put their triples into one block, or let { … } UNION { … } stand between them",
+            )
+        return Where(
+            left.patterns + right.patterns,
+            left.remotes + right.remotes,
+            left.filters + right.filters,
+            left.known | right.known,
+            left.defaults | right.defaults,
+        )
+
+    def _union(self, node: Any) -> Where:
+        left, right = self.where(node.p1), self.where(node.p2)
+        for side in (left, right):
+            if side.remotes:
+                self._refuse_by(*_REFUSED["ServiceGraphPattern"])
+            if side.known:
+                self._fail("BIND", "BIND stands in UNION, but outside of WINDOW", "move it inside")
+        return Where(left.patterns + right.patterns)
+
+    def _leftjoin(self, node: Any) -> Where:
+        left, right = self.where(node.p1), self.where(node.p2)
+        if right.patterns or right.known or len(right.remotes) != 1:
+            self._refuse(node)
+        if right.filters or getattr(node.expr, "name", "") != "TrueFilter":
+            self._fail(
+                "OPTIONAL", "a FILTER stands in OPTIONAL, but outside of SERVICE", "move it inside"
+            )
+        (remote,) = right.remotes
+        return replace(left, remotes=[*left.remotes, replace(remote, optional=True)])
+
+    def _graph(self, node: Any) -> Where:
+        if isinstance(node.term, Variable):
+            if not self._parts.windows:
+                self._unknown_window(node.term)
+            windows = list(self._parts.windows)
+        elif node.term in self._parts.windows:
+            windows = [node.term]
+        elif node.term in self._parts.static and node.p.name == "BGP":
+            return self._static(node.p.triples, node.term)
+        else:
+            self._unknown_window(node.term)
+        found = [body for window in windows for body in self._bodies(node.p, window)]
+        if not all(body.triples for body in found):
+            self._fail("WINDOW", "the WINDOW block has no triples", "write WINDOW :w { ?s ?p ?o }")
+        return Where(found)
+
+    def _servicegraphpattern(self, node: Any) -> Where:
+        self._services += 1
+        return Where(remotes=[remote_of(self._document, self._names, node, self._services - 1)])
+
+    def _bgp(self, node: Any) -> Where:
+        if not node.triples:
+            return Where()
+        if len(self._parts.static) != 1:
+            self._document.fail(
+                "the triples are in no WINDOW and in no SERVICE",
+                self._place(node.triples[0][1]),
+                "put them into WINDOW :w { … } or SERVICE :s { … }",
+            )
+        return self._static(node.triples, self._parts.static[0])
+
+    def _static(self, triples: list[Any], name: URIRef) -> Where:
+        """Data that are not in the stream are looked up as those of a service are."""
+        names = {str(term) for triple in triples for term in triple if _is_variable(term)}
+        return Where(remotes=[Remote(name, triples_text(triples), frozenset(names))])
+
+    def _filter(self, node: Any) -> Where:
+        found = self.where(node.p)
+        if found.remotes or not found.patterns:
+            return replace(found, filters=[*found.filters, node.expr])
+        return replace(found, patterns=self.filtered(found, node.expr))
+
+    def filtered(self, found: Where, expression: Any) -> list[EventPattern]:
+        """The patterns, each with one more condition, which is about the stream only."""
+        formulas = Formulas(self._document, found.known, set())
+        condition = Conditions(self._document, formulas).condition(expression)
+        return [replace(each, filters=(*each.filters, condition)) for each in found.patterns]
+
+    def _extend(self, node: Any) -> Where:
+        found = self.where(node.p)
+        optional = {name for each in found.remotes if each.optional for name in each.variables}
+        formulas = Formulas(self._document, found.known, optional)
+        found.known[str(node.var)] = formulas.node(node.expr)
+        found.defaults |= formulas.defaults
+        return found
+
+    def _tomultiset(self, node: Any) -> Where:
+        """``VALUES`` of one variable; the rest is refused."""
+        if node.p.name != "values":
+            self._refuse(node)
+        rows = node.p.res
+        names = {str(name) for row in rows for name in row}
+        if len(names) != 1 or any(len(row) != 1 for row in rows):
+            self._fail("VALUES", "VALUES has another number of variables than one", "use FILTER")
+        (name,) = names
+        terms = tuple(term for row in rows for term in row.values())
+        return Where(filters=[Among(name, terms)])
+
+    def _bodies(self, node: Any, window: URIRef) -> list[EventPattern]:
+        """What stands inside a WINDOW block: alternatives."""
+        if node.name == "BGP":
+            return [EventPattern(window, tuple(self._expanded(node.triples)))]
+        if node.name == "Union":
+            return self._bodies(node.p1, window) + self._bodies(node.p2, window)
+        if node.name == "Join":
+            left, right = self._bodies(node.p1, window), self._bodies(node.p2, window)
+            return [_joined(one, other) for one in left for other in right]
+        if node.name == "Filter":
+            found = Where(self._bodies(node.p, window))
+            return self.filtered(found, node.expr)
+        if node.name == "Extend":
+            text = Formulas(self._document, {}, set()).text(node.expr)
+            bind = Bind(str(node.var), text)
+            bodies = self._bodies(node.p, window)
+            return [replace(each, binds=(*each.binds, bind)) for each in bodies]
+        return self._refuse(node)
+
+    def _expanded(self, triples: list[Any]) -> Iterator[Triple]:
+        """Sequences of predicates as triples of their own; blank nodes as variables."""
+        for subject, predicate, obj in triples:
+            steps = predicate.args if isinstance(predicate, SequencePath) else [predicate]
+            ends = [self._open(BNode()) for _ in steps[1:]]
+            for step, start, end in zip(steps, [subject, *ends], [*ends, obj], strict=True):
+                yield self._single(start, step, end)
+
+    def _single(self, start: Any, step: Any, end: Any) -> Triple:
+        if isinstance(step, InvPath) and isinstance(step.arg, Identifier):
+            start, step, end = end, step.arg, start
+        if isinstance(step, Path):
+            self._document.fail(
+                "the property path is no sequence of predicates",
+                self._document.find("|", "+", "*", "?", "!", "^", "WHERE"),
+                "write :a/:b, ^:a, or triples",
+            )
+        return self._open(start), step, self._open(end)
+
+    def _open(self, term: Any) -> Any:
+        """A blank node as a variable that nobody else uses."""
+        if not isinstance(term, BNode):
+            return term
+        return Variable(f"_:{self._blanks.setdefault(term, len(self._blanks))}")
+
+    def _place(self, term: Any) -> int:
+        """Where a term of a pattern is first, if it can be found."""
+        told = shown(term, self._names.prefixes) if isinstance(term, URIRef) else f"?{term}"
+        return self._document.find(told, f"<{term}>", "WHERE", "{")
+
+    def _unknown_window(self, name: Any) -> NoReturn:
+        known = ", ".join(f"<{each}>" for each in self._parts.windows) or "none"
+        self._document.fail(
+            f"no window is called {name.n3()}",
+            self._place(name),
+            f"declare it: FROM NAMED WINDOW :w ON :s [RANGE PT9M STEP PT3M]; declared: {known}",
+        )
+
+    def _refuse(self, node: Any) -> NoReturn:
+        unknown = (node.name, f"{node.name} is not supported", "leave it out")
+        self._refuse_by(*_REFUSED.get(node.name, unknown))
+
+    def _refuse_by(self, token: str, problem: str, fix: str) -> NoReturn:
+        self._fail(token, problem, fix)
+
+    def _fail(self, token: str, problem: str, fix: str) -> NoReturn:
+        self._document.fail(problem, self._last(token), fix)
+
+    def _last(self, word: str) -> int:
+        """Where a token is last: windows are declared before they are read."""
+        found = [token.start for token in self._document.tokens if token.text.upper() == word]
+        return found[-1] if found else self._document.find("WHERE", "{")
+
+
+def _joined(one: EventPattern, other: EventPattern) -> EventPattern:
+    return EventPattern(
+        one.window,
+        one.triples + other.triples,
+        one.filters + other.filters,
+        one.binds + other.binds,
+    )

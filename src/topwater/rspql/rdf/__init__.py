@@ -1,0 +1,1 @@
+"""RDF as columns: events, terms, solutions of patterns."""

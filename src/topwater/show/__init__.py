@@ -1,0 +1,1 @@
+"""What a person sees of queries and answers: in words, tables, charts and pages."""

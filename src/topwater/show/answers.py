@@ -1,0 +1,149 @@
+"""Many answers at once: to look at, to plot, and to take elsewhere as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import pyarrow as pa
+
+from topwater.errors import QueryError
+from topwater.model import Answer, Key
+from topwater.show.charts import Series, bump_chart, line_chart
+from topwater.show.notebook import Chart, answers_html, moment_text, window_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CELLS = ("rank", "key", "score", "time", "values", "remote", "age", "right")
+_LINES = 8
+"""Keys whose ranks are followed in one chart."""
+
+
+class Answers(Sequence[Answer]):
+    """The answers of a query, in order. A notebook shows the last of them.
+
+    Examples
+    --------
+    >>> from topwater import TopKQuery, run, tumbling
+    >>> query = TopKQuery(key="who", time="at", window=tumbling(10), score="value", k=2)
+    >>> events = {"who": ["a", "b", "c"], "at": [1, 2, 12], "value": [3.0, 5.0, 4.0]}
+    >>> answers = Answers(run(query, [events]))
+    >>> answers
+    <Answers: 2, the last of (10, 20]: 'c'>
+    >>> answers.to_arrow().select(["window_end", "rank", "key"]).to_pylist()[0]
+    {'window_end': 10, 'rank': 1, 'key': 'b'}
+    """
+
+    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+        self._answers = tuple(answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self._answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Answer: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Answers: ...
+
+    def __getitem__(self, at: int | slice) -> Answer | Answers:
+        found = self._answers[at]
+        return found if isinstance(found, Answer) else Answers(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Answers) and self._answers == other._answers
+
+    def __hash__(self) -> int:
+        return hash(self._answers)
+
+    def __repr__(self) -> str:
+        if not self._answers:
+            return "<Answers: none>"
+        last = self._answers[-1]
+        keys = ", ".join(repr(key) for key in last.keys[:5])
+        number = f"{len(self):,}, the last" if len(self) > 1 else "one"
+        return f"<Answers: {number} of {window_text(last)}: {keys or 'nothing'}>"
+
+    def _repr_html_(self) -> str:
+        return answers_html(self._answers)
+
+    def plot(self, what: Literal["ranks", "accuracy"] = "ranks") -> Chart:
+        """How ranks changed from window to window, or how right answers probably were.
+
+        Parameters
+        ----------
+        what
+            ``"ranks"`` follows the keys that were shown most often, or ``"accuracy"``, for a
+            query with a remote part, the estimated precision and nDCG.
+
+        Raises
+        ------
+        QueryError
+            If there is nothing to plot.
+        """
+        if what == "accuracy":
+            return self._accuracy()
+        if what != "ranks":
+            raise QueryError(f"{what!r} is unknown", field="what", fix='use "ranks" or "accuracy"')
+        shown = Counter(key for answer in self._answers for key in answer.keys)
+        if not shown:
+            raise QueryError("no answer has a row", field="answers", fix="wait for an event")
+        followed = [key for key, _ in shown.most_common(_LINES)]
+        ranks = {str(key): [_rank(answer, key) for answer in self._answers] for key in followed}
+        k = max(len(answer.rows) for answer in self._answers)
+        return Chart(bump_chart("rank by window", self._places(), ranks, k))
+
+    def _accuracy(self) -> Chart:
+        fresh = [answer.freshness for answer in self._answers]
+        known = [each for each in fresh if each is not None]
+        if not known or len(known) < len(fresh):
+            raise QueryError(
+                "there is no estimate without a remote part", field="what", fix='use "ranks"'
+            )
+        lines = [
+            Series("precision", [each.precision for each in known], "#d6403a"),
+            Series("nDCG", [each.ndcg for each in known], "#3f7fbf"),
+        ]
+        title = "estimated precision (red) and nDCG (blue)"
+        return Chart(line_chart(title, "window", self._places(), lines))
+
+    def _places(self) -> list[str]:
+        return [moment_text(answer) for answer in self._answers]
+
+    def to_arrow(self) -> pa.Table:
+        """One row per window and rank, as on Spark; a window without items has one without rank.
+
+        Times are in milliseconds since 1970, or positions for windows by count.
+        """
+        return pa.Table.from_pylist([row for answer in self._answers for row in _rows(answer)])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same for pandas."""
+        return self.to_arrow().to_pandas()
+
+
+def _rank(answer: Answer, key: Key) -> int | None:
+    return next((row.rank for row in answer.rows if row.key == key), None)
+
+
+def _rows(answer: Answer) -> Iterator[dict[str, Any]]:
+    whole: dict[str, Any] = {
+        "window_start": answer.window.opens,
+        "window_end": answer.window.closes,
+        **({} if answer.group is None else {"group": answer.group}),
+    }
+    figures: dict[str, Any] = {"exact": answer.exact, "candidates": answer.candidates}
+    figures |= {} if answer.freshness is None else asdict(answer.freshness)
+    figures |= asdict(answer.counts)
+    figures["looked_up"] = [asdict(each) for each in answer.looked_up]
+    if not answer.rows:
+        yield {**whole, **dict.fromkeys(_CELLS), **figures}
+    for row in answer.rows:
+        cells = {name: getattr(row, name) for name in _CELLS} | {"values": list(row.values)}
+        yield {**whole, **cells, **figures}

@@ -1,0 +1,242 @@
+"""Answers ↔ rows of a DataFrame.
+
+Inside, one row stands for one window, with a list per column of the answer: Python makes few
+objects, and Java turns the lists into rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import functions as F  # noqa: N812
+
+from topwater.model import Answer, Counts, Freshness, LookUp, Window
+from topwater.model import Row as AnswerRow
+from topwater.monitor.grouped import GROUP
+from topwater.monitor.shards import merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import Column, DataFrame
+
+    from topwater.query import TopKQuery
+
+COUNTS = [field.name for field in fields(Counts)]
+FRESHNESS = [field.name for field in fields(Freshness)]
+_FRESH_TYPES = dict.fromkeys(FRESHNESS, "bigint") | {
+    "precision": "double",
+    "ndcg": "double",
+    "missed": "boolean",
+}
+_CELLS = {
+    "key": "{key}",
+    "score": "double",
+    "time": "bigint",
+    "values": "array<double>",
+    "remote": "double",
+    "age": "bigint",
+    "right": "double",
+}
+_LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
+ANSWER, LATE = "answer", "late"
+"""Kinds of rows."""
+
+
+def packed_schema(key_type: str, group_type: str) -> str:
+    """The columns of the rows inside: one per window."""
+    cells = ", ".join(
+        f"`{name}` array<{kind.format(key=key_type)}>" for name, kind in _CELLS.items()
+    )
+    fresh = ", ".join(f"{name} {kind}" for name, kind in _FRESH_TYPES.items())
+    counts = ", ".join(f"{name} bigint" for name in COUNTS)
+    look_up = ",".join(f"{name}:{kind.format(key=key_type)}" for name, kind in _LOOK_UP.items())
+    return (
+        f"kind string, `group` {group_type}, opens bigint, closes bigint, {cells}, "
+        f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
+        f"looked_up array<struct<{look_up}>>"
+    )
+
+
+def packed(answer: Answer) -> dict[str, Any]:
+    """An answer as one row of such columns."""
+    fresh = dict.fromkeys(FRESHNESS) if answer.freshness is None else asdict(answer.freshness)
+    return {
+        "kind": ANSWER,
+        "group": answer.group,
+        "opens": answer.window.opens,
+        "closes": answer.window.closes,
+        **{name: [getattr(row, name) for row in answer.rows] for name in _CELLS},
+        "values": [list(row.values) for row in answer.rows],
+        "exact": answer.exact,
+        "candidates": answer.candidates,
+        **fresh,
+        **asdict(answer.counts),
+        # Null and not empty, so that metrics gather only what there is.
+        "problems": dict(answer.problems) or None,
+        "looked_up": [
+            {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
+        ],
+    }
+
+
+def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:
+    """Reduced rows that came too late, as one row of such columns for each group."""
+    if query.group_by is None:
+        yield _packed_late(table, query)
+        return
+    for group in pc.unique(table.column(GROUP)):
+        mine = table.filter(pc.equal(table.column(GROUP), group))
+        yield _packed_late(mine, query) | {"group": group.as_py()}
+
+
+def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
+    rows = table.num_rows
+    empty: dict[str, Any] = dict.fromkeys(["group", "opens", "closes", "exact", "candidates"])
+    lists: dict[str, list[Any]] = {name: [None] * rows for name in _CELLS}
+    lists["key"] = table.column("key").to_pylist()
+    lists["time"] = table.column("time").to_pylist()
+    if "score" in table.column_names:
+        score = table.column("score")
+        # Inside, larger always ranks higher.
+        score = pc.negate(score) if query.score.order == "smallest" else score
+        lists["score"] = score.to_pylist()
+    columns = [_told(table, name).to_pylist() for name in query.names_taken]
+    lists["values"] = [list(row) for row in zip(*columns, strict=True)] or [[] for _ in range(rows)]
+    return {
+        **empty,
+        "kind": LATE,
+        **lists,
+        **dict.fromkeys(FRESHNESS),
+        **dict.fromkeys(COUNTS, 0),
+        "problems": None,
+        "looked_up": [],
+    }
+
+
+def _told(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """What a partial aggregate says; that of a mean is a sum and a number of events."""
+    column = table.column(name)
+    events = f"{name}#"
+    return pc.divide(column, table.column(events)) if events in table.column_names else column
+
+
+def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
+    """The rows that users see: one per window and rank."""
+    cells = F.arrays_zip(*(F.col(f"`{name}`").alias(name) for name in _CELLS))
+    rest = [name for name in rows.columns if name not in _CELLS]
+    flat = rows.select(*(F.col(f"`{name}`") for name in rest), F.posexplode_outer(cells))
+    answer = F.col("kind") == ANSWER
+    shown: list[Column] = [
+        *([F.col("kind")] if late else []),
+        *([F.col("`group`")] if query.group_by is not None else []),
+        F.timestamp_millis("opens").alias("window_start"),
+        F.timestamp_millis("closes").alias("window_end"),
+        F.when(answer, F.col("pos") + 1).alias("rank"),
+        *(F.col(f"col.{name}") for name in ("key", "score")),
+        F.timestamp_millis("col.time").alias("time"),
+        *(F.col(f"col.{name}") for name in ("values", "remote", "age", "right")),
+        *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
+        F.coalesce("problems", F.create_map()).alias("problems"),
+        F.col("looked_up"),
+    ]
+    return flat.select(*shown)
+
+
+def answers_from(table: pa.Table, query: TopKQuery) -> list[Answer]:
+    """The answers that rows of :func:`topwater.spark.topk` stand for, in the order of windows.
+
+    Parameters
+    ----------
+    table
+        Rows of whole windows, for instance ``spark.read.parquet(…).toArrow()``, or
+        ``batch.toArrow()`` inside ``foreachBatch``.
+    query
+        The query that was answered.
+    """
+    if "kind" in table.column_names:
+        table = table.filter(pc.equal(table.column("kind"), ANSWER))
+    for name in ("window_start", "window_end", "time"):
+        millis = table.column(name).cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+        table = table.set_column(table.column_names.index(name), name, millis)
+    windows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        windows.setdefault((row["window_end"], row.get("group")), []).append(row)
+    return [_answer(windows[key], query) for key in sorted(windows)]
+
+
+def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
+    first = rows[0]
+    ranked = sorted((row for row in rows if row["rank"] is not None), key=lambda row: row["rank"])
+    cells = ("rank", "key", "score", "time", "values", "remote", "age", "right")
+    return Answer(
+        window=_window(first["window_start"], first["window_end"], query),
+        rows=tuple(
+            AnswerRow(**{name: row[name] for name in cells} | {"values": tuple(row["values"])})
+            for row in ranked
+        ),
+        exact=first["exact"],
+        candidates=first["candidates"],
+        counts=Counts(**{name: first[name] for name in COUNTS}),
+        freshness=_freshness(first),
+        group=first.get("group"),
+        problems=_problems(first),
+        looked_up=_looked_up(first),
+    )
+
+
+def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """One row per window, from the rows of all its shards in one micro-batch."""
+    parts = list(batches)
+    if not parts:
+        return
+    windows: dict[int, list[Answer]] = {}
+    rows = [row for part in parts for row in part.to_pylist()]
+    for row in rows:
+        if row["kind"] == ANSWER:
+            windows.setdefault(row["closes"], []).append(_answer_of_packed(row, query))
+    accuracy = None if query.refresh is None else query.refresh.budget.accuracy
+    smallest = query.score.order == "smallest"
+    found = [
+        packed(merge(windows[closes], query.k, smallest=smallest, accuracy=accuracy))
+        for closes in sorted(windows)
+    ]
+    found += [row for row in rows if row["kind"] == LATE]
+    yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
+
+
+def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
+    cells = zip(*(row[name] for name in _CELLS), strict=True)
+    return Answer(
+        window=_window(row["opens"], row["closes"], query),
+        rows=tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1)),
+        exact=row["exact"],
+        candidates=row["candidates"],
+        counts=Counts(**{name: row[name] for name in COUNTS}),
+        freshness=_freshness(row),
+        problems=_problems(row),
+        looked_up=_looked_up(row),
+    )
+
+
+def _window(opens: int, closes: int, query: TopKQuery) -> Window:
+    return Window((opens - query.window.start) // query.window.step, opens, closes)
+
+
+def _freshness(row: dict[str, Any]) -> Freshness | None:
+    if row["fetched"] is None:
+        return None
+    return Freshness(**{name: row[name] for name in FRESHNESS})
+
+
+def _problems(row: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Arrow gives a map as a list of pairs."""
+    return tuple(sorted(row["problems"] or ()))
+
+
+def _looked_up(row: dict[str, Any]) -> tuple[LookUp, ...]:
+    """What was written before look-ups were told has no such column."""
+    return tuple(LookUp(**each) for each in row.get("looked_up") or ())

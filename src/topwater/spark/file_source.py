@@ -1,0 +1,285 @@
+"""A folder of parquet files as a source that reduces while it reads.
+
+Arrow reads the columns that the query needs, and the task that reads a file reduces it at once.
+So no event ever passes through Java: the source's rows are portions.
+
+::
+
+    folder ──► list, on the driver ──► read and reduce, one task per file ──► portions
+               (new files, oldest       (Arrow, a million rows at a time)
+                first)
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from topwater.errors import BatchError, EnvironmentProblem, QueryError
+from topwater.query import TopKQuery
+from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, rows_of
+from topwater.spark.workers import settle
+
+FORMAT = "topwater-files"
+REMEMBERED = 256
+"""How many of the newest files taken an offset names."""
+
+_REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+Offset: TypeAlias = dict[str, list[Any]]
+Listed: TypeAlias = tuple[int, str]
+"""When a file was last changed, in nanoseconds, and its name: the order in which files come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """A folder of parquet files to which more may come, in place of a streaming DataFrame.
+
+    Files are read in the order in which they were last changed, then by name; each once. A file
+    must be complete when it appears: write it under a name that starts with ``_`` or ``.``, which
+    are skipped, or elsewhere, and rename it. A file may appear out of order, as long as it is not
+    older than all of the last 256 that were read. One that is written anew is read anew.
+
+    Parameters
+    ----------
+    path
+        The folder: a path or URI that is the same on all machines. Subfolders are not searched.
+    max_files_per_trigger
+        How many files make up a micro-batch at most; all that are there, if left out. Every file
+        is a task of its own.
+    pattern
+        Which names to read.
+    schema
+        The columns. Needed only if the folder may still be empty; otherwise its first file tells.
+
+    Examples
+    --------
+    >>> Files("/data/bids", max_files_per_trigger=4).pattern
+    '*.parquet'
+    """
+
+    path: str | os.PathLike[str]
+    max_files_per_trigger: int | None = None
+    pattern: str = "*.parquet"
+    schema: pa.Schema | None = None
+
+    def __post_init__(self) -> None:
+        most = self.max_files_per_trigger
+        if most is not None and (type(most) is not int or most < 1):
+            raise QueryError(
+                f"must be a whole number of at least 1, not {most!r}",
+                field="max_files_per_trigger",
+                fix="leave it out to read all files that are there",
+            )
+
+    @property
+    def folder(self) -> str:
+        """The path as every process can use it."""
+        path = os.fspath(self.path)
+        return path if _REMOTE.match(path) else os.path.abspath(path)  # noqa: PTH100
+
+    def columns(self) -> pa.Schema:
+        """The columns of the files: as declared, or those of the first file."""
+        if self.schema is not None:
+            return self.schema
+        listed = _listed(self.folder, self.pattern)
+        if not listed:
+            raise QueryError(
+                f"no file in {self.folder} is named {self.pattern}, so its columns are unknown",
+                field="path",
+                fix="start when the first file is there, or give the columns as schema=",
+            )
+        with _opened(self.folder, min(listed)[1]) as file:
+            return file.schema_arrow
+
+
+def stream(spark: SparkSession, files: Files, query: TopKQuery, shards: int) -> DataFrame:
+    """The portions of the events in a folder."""
+    spark.dataSource.register(FilesSource)
+    options = {
+        "folder": files.folder,
+        "pattern": files.pattern,
+        "most": str(files.max_files_per_trigger or 0),
+        "query": query.to_json(),
+        "shards": str(shards),
+    }
+    return spark.readStream.format(FORMAT).options(**options).load()
+
+
+def active_session() -> SparkSession:
+    """The session to read files with."""
+    found = SparkSession.getActiveSession()
+    if found is None:
+        raise EnvironmentProblem(
+            "there is no active Spark session to read the files with",
+            fix="start one first, for instance with topwater.spark.session()",
+        )
+    return found
+
+
+class FilesSource(DataSource):
+    """Files reduced to portions. It knows the query, so it is made by :func:`stream` only."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        super().__init__(options)
+        self._options = dict(options.items())
+
+    @classmethod
+    def name(cls) -> str:
+        """The name to give to ``format``."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Portions, not events."""
+        return PORTIONS
+
+    def streamReader(self, schema: StructType) -> FilesReader:  # noqa: ARG002, N802
+        """The reader that Spark drives."""
+        told = self._options
+        return FilesReader(
+            told["folder"], told["pattern"], int(told["most"]), told["query"], int(told["shards"])
+        )
+
+
+@dataclass(frozen=True)
+class OneFile(InputPartition):
+    """What one task reads: a file, and its place in the micro-batch."""
+
+    task: int
+    file: str
+
+
+class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets name the files of the micro-batch that ends there, so a re-run reads the same.
+
+    They also name the newest files read so far, by which new ones are told from old ones.
+    """
+
+    def __init__(self, folder: str, pattern: str, most: int, query: str, shards: int) -> None:
+        self._folder = folder
+        self._pattern = pattern
+        self._most = most
+        self._query = query
+        self._shards = shards
+        self._all: list[Listed] | None = None
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Nothing read yet."""
+        return {"files": [], "recent": []}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """One micro-batch's share."""
+        return ReadMaxFiles(self._most) if self._most else ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Files that come from now on are for the next run."""
+        self._all = _listed(self._folder, self._pattern)
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        """Where the next micro-batch ends: after the oldest files that are new."""
+        there = _listed(self._folder, self._pattern) if self._all is None else self._all
+        taken = [(changed, name) for changed, name in start["recent"]]
+        new = _new(there, taken)
+        batch = new[: limit.max_files] if isinstance(limit, ReadMaxFiles) else new
+        if not batch:
+            return start
+        recent = sorted([*taken, *batch])[-REMEMBERED:]
+        return {"files": [name for _, name in batch], "recent": [list(each) for each in recent]}
+
+    def partitions(self, start: Offset, end: Offset) -> Sequence[OneFile]:
+        """The files of a micro-batch."""
+        if start == end:
+            return []
+        return [OneFile(task, file) for task, file in enumerate(end["files"])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The portions of one file."""
+        if not isinstance(partition, OneFile):
+            raise TypeError(f"not a partition of this source: {partition!r}")
+        settle()
+        query = TopKQuery.from_json(self._query)
+        with _opened(self._folder, partition.file) as file:
+            batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)
+            for part, batch in enumerate(batches):
+                table = pa.Table.from_batches([batch])
+                yield rows_of(query, table, self._shards, partition.task, part)
+
+
+def used(query: TopKQuery) -> list[str]:
+    """The columns that a query reads."""
+    names = (query.key, query.time, query.group_by, *query.value_columns)
+    return [*dict.fromkeys(name for name in names if name is not None)]
+
+
+def _new(there: list[Listed], taken: list[Listed]) -> list[Listed]:
+    """Files not taken yet, oldest first. Those before all that we remember were taken."""
+    known = set(taken)
+    first = min(taken) if len(taken) >= REMEMBERED else (-1, "")
+    return sorted(file for file in there if file > first and file not in known)
+
+
+@functools.cache
+def _place(folder: str) -> tuple[fs.FileSystem, str]:
+    if not _REMOTE.match(folder):
+        return fs.LocalFileSystem(), folder
+    # Java writes file:/folder where Arrow expects file:///folder.
+    system, base = fs.FileSystem.from_uri(re.sub("^file:/+", "file:///", folder))
+    return system, base
+
+
+def _listed(folder: str, pattern: str) -> list[Listed]:
+    system, base = _place(folder)
+    try:
+        found = system.get_file_info(fs.FileSelector(base))
+    except OSError as error:
+        raise QueryError(
+            f"{folder} can't be listed: {error}", field="path", fix="name a folder that is there"
+        ) from error
+    return [
+        (file.mtime_ns, file.base_name)
+        for file in found
+        if file.is_file
+        and not file.base_name.startswith(("_", "."))
+        and fnmatchcase(file.base_name, pattern)
+    ]
+
+
+@contextmanager
+def _opened(folder: str, name: str) -> Iterator[pq.ParquetFile]:
+    """A file, or an error that names it."""
+    system, base = _place(folder)
+    path = f"{base}/{name}"
+    try:
+        with system.open_input_file(path) as raw, pq.ParquetFile(raw) as file:
+            yield file
+    except BatchError as error:
+        raise BatchError(f"{path}: {error.problem}", fix=error.fix) from error
+    except FileNotFoundError as error:
+        raise BatchError(
+            f"{path} is gone",
+            fix="put it back: a micro-batch that runs again reads the same files again",
+        ) from error
+    except (OSError, pa.ArrowException) as error:
+        raise BatchError(
+            f"{path} can't be read: {error}",
+            fix="write files under a name that starts with _ and rename them when complete",
+        ) from error

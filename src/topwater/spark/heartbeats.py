@@ -1,0 +1,81 @@
+"""Heartbeats: the windows of a live stream also end when no event comes.
+
+Time is what the events say. When a micro-batch brings none, a heartbeat says it instead: that
+nothing older than now, less some patience, is expected. It is heeded in such micro-batches only:
+a stream that works through a backlog has events in each, and is not hurried.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
+
+from topwater.errors import QueryError
+from topwater.monitor.event_time import Moments
+from topwater.monitor.reduction import Portion
+from topwater.spark.stage_one import PORTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pyspark.sql import DataFrame, Row, SparkSession
+
+    from topwater.model import Millis
+    from topwater.windows import Windows
+
+BEAT = -1
+"""In place of the number of a task: what tells a heartbeat from events."""
+
+
+def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) -> DataFrame:
+    """One heartbeat a second for every shard, as portions without events.
+
+    Spark's ``rate`` source gives the time: it keeps it in the checkpoint, so that a micro-batch
+    that runs twice hears the same heartbeat.
+    """
+    if patience < 0:
+        raise QueryError(
+            f"must not be negative, it is {patience} ms",
+            field="idle",
+            fix='give the longest delay of an event, as "30 s"',
+        )
+    ticks = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1)
+    times = ticks.load().select((F.unix_millis("timestamp") - patience).alias("time"))
+    return times.mapInArrow(partial(_beating, windows, shards), PORTIONS)
+
+
+def heeded(rows: list[Row], read: Callable[[bytes], Portion] = Portion.unpack) -> list[Portion]:
+    """The portions of a micro-batch; heartbeats only if nothing else tells the time."""
+    told = [read(bytes(row.portion)) for row in rows if row.task != BEAT]
+    if any(len(part.moments) for part in told):
+        return told
+    return told + [read(bytes(row.portion)) for row in rows if row.task == BEAT]
+
+
+def _beating(
+    windows: Windows, shards: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    times = [batch.column("time").to_numpy() for batch in batches]
+    newest = max((int(each.max()) for each in times if len(each)), default=windows.start)
+    if newest <= windows.start:
+        return
+    packed = beat(windows, newest).pack()
+    yield pa.RecordBatch.from_pydict(
+        {
+            "shard": pa.array(range(shards), pa.int32()),
+            "task": pa.array([BEAT] * shards, pa.int32()),
+            "part": pa.array([0] * shards, pa.int32()),
+            "portion": pa.array([packed] * shards, pa.binary()),
+        }
+    )
+
+
+def beat(windows: Windows, time: Millis) -> Portion:
+    """A portion that holds nothing but a time."""
+    at = np.array([time])
+    moments = Moments(windows.pane_of(at), np.zeros(1, np.int64), at)
+    return Portion(pa.table({}), moments, counted=False)

@@ -1,0 +1,187 @@
+"""What a query in RSP-QL shows of its answers: variables or triples, all, new or gone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import DoubleType, StringType, StructField, StructType
+
+from topwater.rspql.plan.plan import Plan
+from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
+from topwater.spark.workers import settle
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+
+TRIPLES = "triples"
+"""The column with the triples of ``CONSTRUCT``."""
+
+_OURS = ("key", "score", "values", "remote")
+_PLACE = "place"
+
+
+def shown_rows(answers: DataFrame, plan: Plan) -> DataFrame:
+    """The rows that the query asks for, from those of :func:`topwater.spark.topk`."""
+    if plan.form == "construct":
+        schema = _schema(answers, {TRIPLES: StringType()}, per_row=False)
+        rows = answers.mapInArrow(partial(_constructs, plan), schema)
+        watched = [TRIPLES]
+    else:
+        kinds = {
+            each.name: StringType() if each.role == "key" else DoubleType()
+            for each in plan.projection
+        }
+        schema = _schema(answers, kinds, per_row=True)
+        rows = answers.mapInArrow(partial(_selects, plan), schema)
+        watched = list(kinds)
+    return rows if plan.operator == "RSTREAM" else _changes(rows, plan.operator, watched)
+
+
+def _schema(answers: DataFrame, added: Mapping[str, Any], *, per_row: bool) -> StructType:
+    """Window and rank, then what the query shows, then what is said of the answer."""
+    rowwise = ("rank", "time", "age", "right")
+    kept = [
+        StructField(column.name, column.dataType)
+        for column in answers.schema
+        if column.name not in (*_OURS, *added) and (per_row or column.name not in rowwise)
+    ]
+    first = 3 if per_row else 2
+    shown = [StructField(name, kind) for name, kind in added.items()]
+    return StructType([*kept[:first], *shown, *kept[first:]])
+
+
+def _rows(plan: Plan, table: pa.Table) -> Rows:
+    values = table.column("values").to_pylist()
+    names = () if isinstance(plan.take, str) else tuple(plan.take)
+    return Rows(
+        table.column("key").to_pylist(),
+        table.column("score").to_pylist(),
+        {
+            name: [None if each is None else each[place] for each in values]
+            for place, name in enumerate(names)
+        },
+        table.column("remote").to_pylist(),
+    )
+
+
+def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    kinds = {
+        each.name: pa.string() if each.role == "key" else pa.float64() for each in plan.projection
+    }
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        columns = shown(plan, _rows(plan, table))
+        arrays = {name: pa.array(column, kinds[name]) for name, column in columns.items()}
+        rest = {name: table.column(name) for name in table.column_names}
+        rest = {name: column for name, column in rest.items() if name not in (*_OURS, *arrays)}
+        first, last = list(rest.items())[:3], list(rest.items())[3:]
+        found = pa.table(dict([*first, *arrays.items(), *last]))
+        yield from found.combine_chunks().to_batches()
+
+
+def _constructs(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    settle()
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    columns = shown(plan, _rows(plan, table))
+    solutions: list[Solution] = list(zip(*columns.values(), strict=True))
+    windows: dict[Any, list[int]] = {}
+    for row, closes in enumerate(table.column("window_end").cast(pa.int64()).to_pylist()):
+        windows.setdefault(closes, []).append(row)
+    ranked = table.column("rank").to_pylist()
+    texts = []
+    for closes, rows in windows.items():
+        mine = [solutions[row] for row in rows if ranked[row] is not None]
+        texts.append("\n".join(constructed(plan, mine, str(closes // 1_000))))
+    first = table.take([rows[0] for rows in windows.values()])
+    rest = {name: first.column(name) for name in first.column_names}
+    for name in (*_OURS, TRIPLES, "rank", "time", "age", "right"):
+        rest.pop(name, None)
+    head, tail = list(rest.items())[:2], list(rest.items())[2:]
+    found = pa.table(dict([*head, (TRIPLES, pa.array(texts, pa.string())), *tail]))
+    yield from found.combine_chunks().to_batches()
+
+
+def _changes(rows: DataFrame, operator: str, watched: list[str]) -> DataFrame:
+    """What is new in each window, or gone."""
+    schema = rows.schema
+    keyed = rows.withColumn(_PLACE, F.lit(0)).groupBy(_PLACE)
+    return keyed.transformWithState(Changes(operator, watched), schema, "Append", "None")
+
+
+class Changes(StatefulProcessor):
+    """Compares each window with the one before, which is the state.
+
+    Parameters
+    ----------
+    operator
+        ``"ISTREAM"`` or ``"DSTREAM"``.
+    watched
+        The columns that tell rows apart. One column of triples is compared line by line.
+    """
+
+    def __init__(self, operator: str, watched: list[str]) -> None:
+        self._operator = operator
+        self._watched = watched
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state."""
+        settle()
+        self._state = handle.getValueState("before", "rows string")
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002
+        rows: Iterator[Row],
+        timerValues: TimerValues,  # noqa: ARG002, N803
+    ) -> Iterator[Row]:
+        """Compare the windows of a micro-batch."""
+        stored = self._state.get()
+        before = [] if stored is None else [tuple(each) for each in json.loads(stored[0])]
+        windows: dict[Any, list[dict[str, Any]]] = {}
+        for row in rows:
+            windows.setdefault(row.window_end, []).append(row.asDict())
+        found: list[dict[str, Any]] = []
+        compare = self._lines if self._watched == [TRIPLES] else self._rows
+        for closes in sorted(windows):
+            out, before = compare(windows[closes], before)
+            found += out
+        self._state.update((json.dumps(before),))
+        for each in found:
+            each.pop(_PLACE, None)
+        return (Row(**each) for each in found)
+
+    def _rows(
+        self, rows: list[dict[str, Any]], before: list[Solution]
+    ) -> tuple[list[dict[str, Any]], list[Solution]]:
+        rows = sorted(rows, key=lambda row: row["rank"] or 0)
+        there = [row for row in rows if row["rank"] is not None]
+        now = [tuple(row[name] for name in ("rank", *self._watched)) for row in there]
+        new, gone = difference(self._operator, [each[1:] for each in now], [b[1:] for b in before])
+        nothing = dict.fromkeys(["rank", *self._watched, "time", "age", "right"])
+        blank = {name: None if name in nothing else value for name, value in rows[0].items()}
+        out = [there[place] for place in new]
+        out += [
+            blank | dict(zip(("rank", *self._watched), before[place], strict=True))
+            for place in gone
+        ]
+        return out or [blank], now
+
+    def _lines(
+        self, rows: list[dict[str, Any]], before: list[Solution]
+    ) -> tuple[list[dict[str, Any]], list[Solution]]:
+        (row,) = rows
+        now = [(line,) for line in row[TRIPLES].splitlines()]
+        new, gone = difference(self._operator, now, before)
+        lines = [now[place][0] for place in new] + [before[place][0] for place in gone]
+        return [row | {TRIPLES: "\n".join(lines)}], now

@@ -1,0 +1,104 @@
+"""How standing queries are run: the settings, and the algorithms by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from topwater.candidates.published.criterion import limit
+from topwater.errors import QueryError
+from topwater.protocols import Registry
+from topwater.standing.block_index import BlockIndex, Indexed
+from topwater.standing.composition import Composition, Rule
+from topwater.standing.engines import Engine
+from topwater.standing.skybands import Skybands
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How standing queries are run. See ``Standing`` for what each means."""
+
+    columns: tuple[str, ...]
+    algorithm: str = "rapf"
+    buffer: int | None = None
+    sigma: float = 1e-3
+    gamma: float = 0.2
+    additional: int = 10
+    indexed: Indexed = "auto"
+    cells: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns or len(set(self.columns)) < len(self.columns):
+            raise QueryError(
+                f"{list(self.columns)} are no columns",
+                field="columns",
+                fix="name each attribute of the objects once",
+            )
+        taken = {"time", "key"} & set(self.columns)
+        if taken:
+            raise QueryError(
+                f"{sorted(taken)[0]!r} has a meaning of its own",
+                field="columns",
+                fix="name only the attributes; rename that one",
+            )
+        algorithms[self.algorithm]
+        limit(1, 2, self.sigma)
+        _at_least(self.gamma, 0, "gamma", "0.2 lets the candidates grow by a fifth")
+        _at_least(self.additional, 0, "additional", "10 is a good number")
+        if self.cells is not None:
+            _at_least(self.cells, 2, "cells", "leave it out for a grid that fits the dimensions")
+        if self.indexed not in (True, False, "auto"):
+            raise QueryError(
+                f"{self.indexed!r} is unknown", field="indexed", fix='use True, False or "auto"'
+            )
+        if self.buffer is not None:
+            _at_least(self.buffer, 1, "buffer", "leave it out for the largest exact one")
+
+
+EngineMaker = Callable[[Settings, bool], Engine]
+algorithms: Registry[EngineMaker] = Registry("algorithm")
+
+
+def _composed(band: Rule, filter_: Rule | None, *, watched: bool = False) -> EngineMaker:
+    def make(settings: Settings, timed: bool) -> Engine:
+        made = Composition(
+            band,
+            filter_,
+            settings.buffer,
+            settings.sigma,
+            settings.additional,
+            settings.gamma,
+            watched,
+        )
+        index = BlockIndex(len(settings.columns), settings.indexed, settings.cells)
+        return Skybands(made, index, timed=timed)
+
+    return make
+
+
+def _at_least(value: Any, least: float, field: str, fix: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
+        raise QueryError(f"must be at least {least}, not {value!r}", field=field, fix=fix)
+
+
+_BANDS: dict[str, tuple[Rule, str]] = {
+    "s": ("strict", "a strict skyband"),
+    "r": ("relaxed", "a relaxed skyband"),
+}
+_FILTERS: dict[str, tuple[Rule | None, str]] = {
+    "": (None, ""),
+    "sf": ("strict", " behind a strict filter"),
+    "rf": ("relaxed", " behind a relaxed filter"),
+    "pf": ("probabilistic", " behind a probabilistic filter"),
+}
+for _band, (_rule, _what) in _BANDS.items():
+    for _filter, (_before, _by) in _FILTERS.items():
+        algorithms.add(f"{_band}a{_filter}", _composed(_rule, _before), f"{_what}{_by}; exact")
+algorithms.add("pa", _composed("probabilistic", None), "a probabilistic skyband; may err")
+algorithms.add(
+    "auto",
+    _composed("probabilistic", "probabilistic", watched=True),
+    "a probabilistic skyband while it can't be wrong, else a filtered one; exact",
+)

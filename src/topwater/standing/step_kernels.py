@@ -1,0 +1,160 @@
+"""Compiled: the parts of one step of a query, and what is told of it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from topwater.model import FloatArray, IntArray
+from topwater.standing import bags
+from topwater.standing.auto_kernels import WATCHED, refused_from
+from topwater.standing.bags import REPORTED, Record, Records
+from topwater.standing.costs import compiled
+
+TOLD: Final = np.dtype([("query", "i8"), ("seq", "i8"), ("step", "i8"), ("cost", "f8")])
+"""A result: the object at position ``seq`` got into the top at the step of position ``step``."""
+
+
+@compiled
+def settle(band: Record, pool: Records, need: int, cutoff: int, last: int) -> None:
+    """Set a probabilistic bag's bound for a piece of the stream.
+
+    What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. The
+    bound rises by half a place for each that leaves; and where fewer than needed are left, by two
+    places for each that is missing, as the places lie between the candidates. The paper then
+    refuses nothing for a while, which fills the bag with what is no good.
+    """
+    bags.skip_expired(band, pool, cutoff)
+    if band["bound"] == np.inf:
+        return
+    at = band["base"] + band["head"]
+    held, leaving = band["tail"] - band["head"], 0
+    while leaving < held and pool[at + leaving]["stamp"] <= last:
+        leaving += 1
+    kth = bags.kth_cost(band, pool)
+    if held - leaving <= band["k"] or kth >= band["bound"]:
+        band["bound"] = np.inf
+        return
+    place = (band["bound"] - kth) / (held - band["k"])
+    band["bound"] += place * (0.5 * leaving + 2.0 * max(0, need - (held - leaving)))
+
+
+@compiled
+def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> int:
+    """Write a result; how many there are now."""
+    result = told[size]
+    result["query"] = q
+    result["seq"] = seq
+    result["step"] = step
+    result["cost"] = cost
+    return size + 1
+
+
+@compiled
+def move_up(
+    q: int, band: Record, pool: Records, step: int, floor: float, told: Records, size: int
+) -> tuple[bool, int]:
+    """After some have left: fill the top, and tell who is among the k best for the first time.
+
+    Does neither, and says so, if one of them does not cost less than ``floor``: it may not be the
+    next best.
+    """
+    if band["size"] < band["k"] and band["covers"] == 0:
+        bags.refill(band, pool)
+    if floor < np.inf and bags.kth_cost(band, pool) >= floor:
+        return True, size
+    for at in range(band["top"], band["top"] + min(band["size"], band["k"])):
+        entry = pool[at]
+        if entry["mark"] & REPORTED == 0:
+            entry["mark"] |= REPORTED
+            there = bags.position_of(band, pool, entry["seq"])
+            if there >= 0:
+                pool[there]["mark"] |= REPORTED
+            size = tell(told, size, q, entry["seq"], step, entry["cost"])
+    bags.find_oldest(band, pool)
+    return False, size
+
+
+@compiled
+def take(
+    q: int,
+    query: Record,
+    band: Record,
+    pool: Records,
+    minima: FloatArray,
+    enters: bool,
+    cost: float,
+    seq: int,
+    stamp: int,
+    told: Records,
+    size: int,
+) -> tuple[int, bool, int]:
+    """One step of a query: who leaves, who comes, who moves up.
+
+    Returns
+    -------
+    new, doubt, size
+        Where the new one is in the bag; whether who is next can't be said; how many results.
+    """
+    cutoff = stamp - query["width"]
+    drops = band["oldest"] <= cutoff
+    if drops:
+        bags.top_drop(band, pool, cutoff)
+    bags.skip_expired(band, pool, cutoff)
+    floor = np.inf
+    if query["watch"] == WATCHED and (drops or band["size"] < band["k"]):
+        floor = refused_from(query, minima)
+    new = -1
+    if enters:
+        new = bags.insert(band, pool, cost, seq, stamp, 0)
+        at = bags.place(band, pool, cost, seq, stamp)
+        if 0 <= at < band["k"]:
+            if cost >= floor:
+                return new, True, size
+            pool[band["top"] + at]["mark"] = REPORTED
+            pool[new]["mark"] = REPORTED
+            size = tell(told, size, q, seq, seq, cost)
+    doubt = False
+    if drops:
+        doubt, size = move_up(q, band, pool, seq, floor, told, size)
+    return new, doubt, size
+
+
+@compiled
+def wait(
+    bag: Record,
+    pool: Records,
+    stamps: IntArray,
+    origin: int,
+    due: int,
+    rows: IntArray,
+    costs: FloatArray,
+    i: int,
+    n: int,
+    minima: FloatArray,
+    slot: int,
+) -> int:
+    """Take what only waits: who comes before row ``due``, and ranks behind the top of a bag.
+
+    That is most of what passes a bound, and changes no answer. The bag is probabilistic; it stops
+    where that has to be trimmed. What is refused is noted in ``slot``, if there is one. Returns who
+    is next.
+    """
+    if bag["size"] < bag["k"] or (bag["covers"] == 1 and bag["size"] < bag["wide"]):
+        return i
+    edge = pool[bag["top"] + bag["size"] - 1]["cost"]
+    bound, base, tail = bag["bound"], bag["base"], bag["tail"]
+    full = min(bag["room"], bag["head"] + bag["limit"] + bag["spare"])
+    while i < n and tail < full and rows[i] < due and costs[i] > edge:
+        row, cost = rows[i], costs[i]
+        if cost <= bound:
+            bags.write(pool[base + tail], cost, origin + row, stamps[row], 0)
+            tail += 1
+        elif slot >= 0:
+            minima[slot] = min(minima[slot], cost)
+        i += 1
+    if tail > bag["tail"]:
+        bag["covers"] = 0
+        bag["tail"] = tail
+    return i

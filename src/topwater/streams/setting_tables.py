@@ -1,0 +1,81 @@
+"""The settings of a stream as they stand in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
+from typing import Any
+
+from topwater.errors import QueryError
+from topwater.streams.kinds import KINDS
+from topwater.streams.setting_checks import REMOTE
+from topwater.streams.stream_settings import StreamSettings
+
+
+def stream_settings(
+    given: Mapping[str, Any], base: str | Path = "", *, where: str = "stream"
+) -> StreamSettings:
+    """The settings that a mapping holds, checked.
+
+    Parameters
+    ----------
+    given
+        ``kind``, and the settings of that kind.
+    base
+        The folder that relative paths start from.
+    where
+        What the mapping is called in errors.
+
+    Raises
+    ------
+    QueryError
+        Naming the setting and what to write instead.
+
+    Examples
+    --------
+    >>> stream_settings({"kind": "files", "path": ".", "schema": "user string, at timestamp"}).kind
+    'files'
+    """
+    if not isinstance(given, Mapping):
+        raise QueryError("must be a table", field=where, fix=f'write [{where}] and kind = "files"')
+    try:
+        return _made(dict(given), Path(base))
+    except QueryError as error:
+        problem = error.problem.removeprefix(f"{error.field}: ")
+        raise QueryError(problem, field=f"{where}.{error.field}", fix=error.fix) from None
+
+
+def _made(given: dict[str, Any], base: Path) -> StreamSettings:
+    kind = given.pop("kind", None)
+    made = KINDS.get(kind) if isinstance(kind, str) else None
+    if made is None:
+        problem = "is missing" if kind is None else f"{kind!r} is unknown"
+        raise QueryError(problem, field="kind", fix=f"use {', '.join(sorted(KINDS))}")
+    known = {each.name: each for each in fields(made)}
+    if unknown := sorted(set(given) - set(known)):
+        raise QueryError(
+            f"no such setting of {kind}", field=unknown[0], fix=f"use {', '.join(sorted(known))}"
+        )
+    if missing := sorted(name for name in known if _needed(known[name]) and name not in given):
+        raise QueryError("is missing", field=missing[0], fix=f"{kind} needs {', '.join(missing)}")
+    settings = made(**{name: _value(made, name, given[name], base) for name in given})
+    assert isinstance(settings, StreamSettings)  # noqa: S101
+    return settings
+
+
+def _needed(setting: Field[Any]) -> bool:
+    return setting.default is MISSING and setting.default_factory is MISSING
+
+
+def _value(made: type[StreamSettings], name: str, value: Any, base: Path) -> Any:
+    """Lists as tuples, and paths from where the file is."""
+    if isinstance(value, list):
+        return tuple(value)
+    if name == "topics" and isinstance(value, str):
+        return (value,)
+    if name not in made.places or not isinstance(value, str) or not value:
+        return value
+    if name == "source":  # sensors.py:Sensors is a path, package.sensors:Sensors is none
+        return str(base.absolute() / value) if ".py:" in value else value
+    return value if REMOTE.match(value) else str(base.absolute() / value)

