@@ -49,13 +49,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "answers": ("Answers",),
     "errors": ("BatchError", "QueryError", "SourceError", "StateError", "TopwaterError"),
-    "explaining": ("explain",),
     "local": ("run",),
     "model": ("Answer", "Counts", "LookUp", "Row", "Window"),
     "monitor": ("TopKMonitor",),
     "query": ("TopKQuery",),
+    "show.answers": ("Answers",),
+    "show.explain": ("explain",),
     "scoring": ("Euclidean", "Formula", "WeightedDistance", "WeightedSum"),
     "windows": ("counting", "sliding", "tumbling"),
 }

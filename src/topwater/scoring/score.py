@@ -1,8 +1,8 @@
 """How columns become one score per row, in the user's terms or in the lists' terms.
 
 Every score is an :class:`~topwater.scoring.expressions.Expression` with an order, so values,
-bounds and slopes come from one place. Lists rank larger scores higher; a score whose smallest values win is
-negated for them.
+bounds and slopes come from one place. Lists rank larger scores higher; a score whose smallest
+values win is negated for them.
 """
 
 from __future__ import annotations
