@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from observed import Ran
     from pyspark.sql import SparkSession
 
+    from tests.support.observed import Ran
     from topwater.spark import Progress
 
 
@@ -47,8 +47,7 @@ def checkpoint(tmp_path: Path) -> str:
 @pytest.fixture(scope="session")
 def ran(warm_spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """A run of four micro-batches that was watched in every way."""
-    from observed import FILES, SHARDS, Ran, eventually, query, read, source, write
-
+    from tests.support.observed import FILES, SHARDS, Ran, eventually, query, read, source, write
     from topwater.spark import start, topk, watch
 
     folder = tmp_path_factory.mktemp("ran")

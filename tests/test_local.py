@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import topwater
-from oracle import Event, Oracle, told
+from tests.support.oracle import Event, Oracle, told
 from topwater import BatchError, Counts, TopKMonitor, TopKQuery, counting, run, sliding, tumbling
 
 

@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
-from fault_server import FaultServer, serving_faults
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.fault_server import FaultServer, serving_faults
 from topwater.errors import QueryError, SourceError
 from topwater.remote.http_source import HttpSource
 from topwater.remote.wrappers.stack import stack

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyoxigraph as ox
 import pytest
-from fault_server import USER, FaultServer, serving_faults
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.fault_server import USER, FaultServer, serving_faults
 from topwater.errors import QueryError, SourceError
 from topwater.remote.graph_pattern import tokens, variables
 from topwater.remote.rdf_terms import iri, literal

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from looping import proposal_of, query_of
 
+from tests.support.looping import proposal_of, query_of
 from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
 from topwater.replica import Refresher, WindowView

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from looping import MINUTE, Loop, query_of
 
+from tests.support.looping import MINUTE, Loop, query_of
 from topwater.errors import QueryError
 from topwater.replica.policies import resolve
 from topwater.testing import Scripted, check_policy

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from observed import SHARDS, START, query, source
 from typer.testing import CliRunner
 
+from tests.support.observed import SHARDS, START, query, source
 from topwater import StateError, TopKMonitor, TopKQuery, sliding, tables
 from topwater.cli import app
 from topwater.monitor.grouped import GroupedMonitor
@@ -21,8 +21,9 @@ from topwater.spark import read_state
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from observed import Ran
     from pyspark.sql import SparkSession
+
+    from tests.support.observed import Ran
 
 
 @pytest.mark.spark

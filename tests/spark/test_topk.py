@@ -14,7 +14,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from bids import wrong_windows
+from tests.support.bid_stream import wrong_windows
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
 from topwater.monitor.reduction import portion
 from topwater.scoring import WeightedSum

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from steps import streams, told, top
 
+from tests.support.standing_steps import streams, told, top
 from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.scoring import Euclidean, Formula, Score, WeightedDistance, WeightedSum

@@ -1,0 +1,237 @@
+"""All wrappers together, and the calls that build them."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import sqlite3
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.troubled import Acting, Hanging, answered, took, waiting
+from topwater import remote
+from topwater.errors import QueryError, SourceError
+from topwater.model import Fetched
+from topwater.remote import Breaker, Limit, Stack, guarded, stack
+from topwater.remote.wrappers.wrapper import failed
+from topwater.testing import Scripted, check_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_it_keeps_the_contract() -> None:
+    check_source(
+        lambda: stack(Scripted({1: 1.0, 2: 2.0, 3: 3.0}), per_request=2),
+        np.array([1, 2, 3]),
+        np.array([7]),
+    )
+
+
+def hang(keys: Any, _: Any) -> Fetched:
+    time.sleep(0.4)
+    return answered(keys)
+
+
+def garble(*_: Any) -> Fetched:
+    return Fetched(np.zeros(99), np.ones(99, bool))
+
+
+def crash(*_: Any) -> Fetched:
+    raise RuntimeError("boom")
+
+
+ACTS = ["ok", "server", "limited", "client", hang, garble, crash, waiting("limited", 60.0)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.sampled_from(ACTS), min_size=1, max_size=12),
+    st.integers(1, 30),
+    st.integers(1, 4),
+    st.integers(0, 3),
+)
+def test_whatever_happens_the_answer_is_out_and_right(
+    acts: list[Any], count: int, at_once: int, retries: int
+) -> None:
+    raw = Acting(*acts)
+    source = stack(raw, per_request=7, at_once=at_once, retries=retries)
+    keys = np.arange(count)
+    got, seconds = took(lambda: source.fetch(keys, 0.15))
+    assert seconds < 0.15 + 1.0
+    assert np.array_equal(got.values[got.ok], keys[got.ok] * 10.0)
+    assert sum(got.problems().values()) == np.count_nonzero(~got.ok)
+    assert "" not in got.problems()
+    # Each key at most once, and once more for each retry.
+    asked = [key for call in list(raw.calls) for key in call]
+    assert all(asked.count(key) <= 1 + retries for key in keys)
+    assert source.asked.keys == count
+    assert source.asked.answered == got.ok.sum()
+
+
+def test_retries_count_against_the_rate() -> None:
+    raw = Acting("server")
+    source = stack(raw, per_request=1, rate=Limit(2, 60.0), retries=5)
+    got = source.fetch(np.arange(3), 0.5)
+    assert len(raw.calls) == 1
+    assert set(got.problems()) == {"server", "rate"}
+
+
+def test_the_service_rests_after_many_failures_and_the_answer_says_so() -> None:
+    raw = Acting("refused")
+    source = stack(raw, per_request=1, retries=0, breaker=Breaker(failures=3, rest=30.0))
+    source.fetch(np.arange(10), 5.0)
+    assert 3 <= len(raw.calls) <= 6
+    got, seconds = took(lambda: source.fetch(np.arange(10), 5.0))
+    assert got.problems() == {"open": 10}
+    assert seconds < 1.0
+    assert source.sent.calls == len(raw.calls)
+
+
+def test_without_a_breaker_it_goes_on_asking() -> None:
+    raw = Acting("refused")
+    source = stack(raw, per_request=1, retries=0, breaker=False)
+    source.fetch(np.arange(50), 5.0)
+    assert len(raw.calls) == 50
+
+
+def test_the_cost_of_a_fetch_is_the_time_that_passed() -> None:
+    def act(keys: Any, _: Any) -> Fetched:
+        time.sleep(0.05)
+        return answered(keys, 0.05)
+
+    got = stack(Acting(act), per_request=1, at_once=4).fetch(np.arange(8), 5.0)
+    assert 0.09 < got.seconds < 2.0
+
+
+def test_it_is_pickled_whole_and_connects_anew() -> None:
+    source = stack(Acting(), per_request=2, at_once=3, rate=1_000, at_start="stop")
+    source.fetch(np.arange(5), 5.0)
+    copied = pickle.loads(pickle.dumps(source))  # noqa: S301
+    assert copied.at_start == "stop"
+    assert copied.asked.keys == 0
+    got = copied.fetch(np.arange(5), 5.0)
+    assert got.ok.all()
+    assert (copied.asked.keys, copied.sent.calls) == (5, 3)
+
+
+def test_closing_closes_the_source_and_leaves_no_thread() -> None:
+    before = threading.active_count()
+    closed = []
+    raw = Acting()
+    raw.close = lambda: closed.append(1)  # type: ignore[attr-defined]
+    source = stack(raw, per_request=1)
+    source.fetch(np.arange(8), 5.0)
+    source.close()
+    assert closed == [1]
+    until = time.monotonic() + 5
+    while threading.active_count() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threading.active_count() <= before
+
+
+def test_a_hanging_service_blocks_neither_the_answer_nor_the_end() -> None:
+    hanging = Hanging()
+    source = stack(hanging, per_request=1, at_once=2)
+    got, seconds = took(lambda: source.fetch(np.arange(4), 0.1))
+    assert got.problems() == {"late": 4}
+    assert seconds < 2.0
+    _, seconds = took(source.close)
+    assert seconds < 2.0
+    hanging.gate.set()
+
+
+class Unreachable(Acting):
+    def check(self) -> None:
+        raise SourceError("no connection to 127.0.0.1:9", field="url", fix="start it")
+
+
+def test_at_the_start_it_warns_stops_or_looks_away(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        stack(Unreachable()).start()
+    assert "url: no connection to 127.0.0.1:9" in caplog.text
+    caplog.clear()
+    with pytest.raises(SourceError, match="url: no connection"):
+        stack(Unreachable(), at_start="stop").start()
+    with caplog.at_level(logging.WARNING):
+        stack(Unreachable(), at_start="ignore").start()
+        stack(Acting(), at_start="stop").start()
+    assert not caplog.text
+
+
+def test_a_check_that_fails_in_its_own_way_stops_it_too() -> None:
+    class Odd(Acting):
+        def check(self) -> None:
+            raise KeyError("secret")
+
+    with pytest.raises(SourceError) as caught:
+        stack(Odd(), at_start="stop").start()
+    assert "secret" not in str(caught.value)
+
+
+def test_settings_are_told_apart_by_name() -> None:
+    made = remote.http(
+        "http://127.0.0.1:9/{key}", value="followers", rate=5, at_once=2, timeout=3.0
+    )
+    assert made is guarded(made)
+    assert "HttpSource" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: remote.source("gopher://x/{key}", value="v"), "url"),
+        (lambda: remote.source("no address"), "url"),
+        (lambda: remote.source({"value": "v"}), "url"),
+        (lambda: remote.source({"url": "http://x.example/{key}"}), "value"),
+        (lambda: remote.source("http://x.example/{key}", value="v", speed=3), "speed"),
+        (lambda: remote.http("http://x.example/", value="v"), "url"),
+        (lambda: remote.http("http://x.example/{key}", value="v", rate=0), "rate.requests"),
+        (lambda: remote.http("http://x.example/{key}", value="v", at_once=0), "at_once"),
+        (lambda: remote.http("http://x.example/{key}", value="v", retries=-1), "retries"),
+        (lambda: remote.sparql("http://x.example/sparql"), "pattern"),
+        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "pattern"),
+        (lambda: remote.source("sqlite:///x.db", query="select 1"), "query"),
+        (lambda: stack(Acting(), at_start="maybe"), "at_start"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_settings_are_refused_when_it_is_built(call: Any, field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        call()
+    assert caught.value.field == field
+
+
+def test_a_database_by_its_address(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    with sqlite3.connect(path) as database:
+        database.execute("create table users (id integer primary key, followers integer)")
+        database.executemany("insert into users values (?, ?)", [(7, 70), (8, 80)])
+    database.close()
+    settings = {"url": f"sqlite:///{path}", "table": "users", "key": "id", "value": "followers"}
+    made = remote.source({**settings, "rate": 100, "at_start": "stop"})
+    assert isinstance(made, Stack)
+    made.start()
+    got = made.fetch(np.array([8, 9, 7]), 5.0)
+    assert got.values.tolist()[::2] == [80, 70]
+    assert got.ok.all()
+    made.close()
+
+
+def test_no_password_is_in_what_is_shown() -> None:
+    made = remote.source("http://me:hunter2@x.example/{key}", value="v", rate=3)
+    assert "hunter2" not in repr(made)
+    assert "hunter2" not in repr(vars(made))
+
+
+def test_failures_of_one_request_are_its_own() -> None:
+    def act(keys: Any, _: Any) -> Fetched:
+        return failed(keys, "server") if keys[0] == 4 else answered(keys)
+
+    got = stack(Acting(act), per_request=4, retries=0).fetch(np.arange(12), 5.0)
+    assert got.ok.tolist() == [True] * 4 + [False] * 4 + [True] * 4

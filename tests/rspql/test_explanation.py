@@ -1,0 +1,152 @@
+"""The plan as a person would draw it, from Python and from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support import corpus_files
+from topwater.cli import app
+from topwater.rspql import explain
+
+LISTING = corpus_files.FOLDER / "acquatop_listing.rq"
+
+DRAWN = """\
+:TopkUsersToContact: the 1 best of each window; all rows of every answer go out (RSTREAM)
+
+  stream   :S
+     │
+  window   :W  the last 9 min, every 3 min: 3 panes of 3 min
+     │
+  match    ?user :hasMentions ?mentionCount
+     │     inside each event
+  take     mentionCount = last(mentionCount)  for each ?user of a window
+     │
+  score    0.3 * mentionCount + 0.7 * followerCount  the largest first
+     │
+  remote   :BKG  gives ?followerCount for ?user
+     │     ?user <http://example.org/hasFollowers> ?followerCount
+     │     policy worth: 7 fetches a window
+  list     one row for each ?user in each of 3 panes: it grows with the keys
+     │     and a replica: one remembered value for each key
+  answer   ?user ?score
+
+exact:
+  - what the stream says of every key: none is forgotten while it is in a window
+  - an answer for which every ?user of its window was read from the service: its column exact is
+    then true
+
+approximate:
+  - ?followerCount: a window may have more keys than are read for it; the others keep the value
+    read last, and a row says how old that is
+  - however many fetches there are, worth reads no ?followerCount again of which it expects no
+    other answer; WITH BUDGET UNLIMITED reads every key of the window
+  - a key whose ?followerCount was never read counts with an average one
+  - how right an answer may be is estimated, and stands in it
+
+unlike SPARQL over all triples of a window:
+  - a ?user counts once in a window, with its latest solution, where SPARQL gives a row for each
+  - equal scores are ranked by age, the younger first, where SPARQL leaves it open"""
+
+
+def explained(name: str, more: str = "") -> str:
+    return explain((corpus_files.FOLDER / f"{name}.rq").read_text() + more)
+
+
+def test_the_listing_is_drawn() -> None:
+    assert explain(LISTING.read_text()) == DRAWN
+
+
+def test_the_command_prints_the_same() -> None:
+    done = CliRunner().invoke(app, ["explain", str(LISTING)])
+    assert (done.exit_code, done.output) == (0, DRAWN + "\n")
+    done = CliRunner().invoke(app, ["explain", "-"], input=LISTING.read_text())
+    assert (done.exit_code, done.output) == (0, DRAWN + "\n")
+
+
+def test_the_command_points_at_what_is_wrong(tmp_path: Path) -> None:
+    query = tmp_path / "q.rq"
+    query.write_text(LISTING.read_text().replace("LIMIT 1", ""))
+    done = CliRunner().invoke(app, ["explain", str(query)])
+    assert done.exit_code == 2
+    assert "error: line 9, column 1: without LIMIT" in done.output
+    assert "\n    ^\n  fix: " in done.output
+
+
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00"])
+def test_the_command_needs_a_text(tmp_path: Path, content: bytes | None) -> None:
+    query = tmp_path / "q.rq"
+    if content is not None:
+        query.write_bytes(content)
+    done = CliRunner().invoke(app, ["explain", str(query)])
+    assert done.exit_code == 2
+    assert "can't be read" in done.output
+
+
+def test_without_a_service_every_answer_is_exact() -> None:
+    told = explained("rspql_select_star")
+    assert "  - every answer: what is forgotten" in told
+    assert "approximate" not in told
+    assert "at most k of each pane: 3 × 48 = 144 items" in told
+
+
+def test_spare_is_a_bound_on_the_memory() -> None:
+    told = explained("acquatop_bounded_memory")
+    assert "panes+n  at most k + spare of each open window: (5 + 10) × 2 = 30 keys" in told
+    assert "a key that is not among the k + 10 best" in told
+    assert "whatever its value is now" in told
+
+
+def test_an_unlimited_budget_reads_every_key() -> None:
+    told = explain(LISTING.read_text() + "WITH BUDGET UNLIMITED")
+    assert "policy worth: no limit on fetches" in told
+    assert "every key that is remembered of a window is read for its answer" in told
+    assert "however many fetches" not in told
+    assert "wst never reads" in explain(LISTING.read_text() + "WITH BUDGET UNLIMITED POLICY wst")
+
+
+def test_spare_says_where_it_is_none() -> None:
+    for name, clause in (
+        ("lsbench_friends_reach", "SPARE 3"),
+        ("acquatop_product", "WITH SPARE 3"),
+    ):
+        assert "SPARE does not bound the memory here" in explained(name, clause)
+    assert "SPARE" not in explained("acquatop_product", "WITH POLICY wsj-lru")
+    assert "however many" not in explained("acquatop_product", "WITH POLICY wsj-lru")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("acquatop_deadline", "as many fetches as end 2 s after a window's close"),
+        ("acquatop_deadline", "less than 0.9 right are marked"),
+        ("acqua_listing", "where (count_post > 1000 and followerCount > 10000)"),
+        ("acqua_listing", "?user a :InfluentialUser"),
+        ("acquatop_optional_default", "0 for those that it does not know"),
+        ("citybench_two_streams", "<#AarhusTraffic1>, <#AarhusTraffic2>"),
+        ("citybench_static_unused", "FROM <http://127.0.0.1:9000/parking.rdf> is read by no"),
+        ("citybench_weather_filter", "join inside one event, and not across events"),
+        ("rspql_elements_step", "the last 100 solutions, every 20 (in process only)"),
+        ("rspql_elements_step", "windows count solutions"),
+        ("rspql_plain_numbers", "the last 10 ms, every 2 ms"),
+        ("rspql_construct_istream", "the triples that were not in the answer before"),
+        ("rspql_union_in_window", "or"),
+    ],
+)
+def test_it_tells(name: str, told: str) -> None:
+    assert told in explained(name)
+
+
+def test_a_policy_that_never_refreshes_says_so() -> None:
+    told = explained("acquatop_listing", "WITH POLICY wst")
+    assert "?followerCount: wst never reads a value again" in told
+
+
+@pytest.mark.parametrize("path", corpus_files.QUERIES, ids=lambda path: path.stem)
+def test_no_line_is_too_wide_to_read(path: Path) -> None:
+    if path.stem.startswith("error_"):
+        return
+    for line in explain(path.read_text()).splitlines():
+        assert len(line) < 140 or "<http" in line

@@ -1,0 +1,248 @@
+"""What is checked before a stream starts, and what a stream does that falls silent."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import Row
+from pyspark.sql import functions as F  # noqa: N812
+
+from tests.support.observed import FILES, SHARDS, START, eventually, query, read, source, write
+from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tumbling
+from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.reduction import portion
+from topwater.spark import answers_from, read_state, start, topk
+from topwater.spark.heartbeats import BEAT, beat, heeded
+from topwater.spark.shard_placement import hashes, places
+from topwater.spark.state import lines
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from tests.support.observed import Ran
+
+NOW = {"availableNow": True}
+
+
+def rows_of(spark: SparkSession, ran: Ran, **settings: Any) -> DataFrame:
+    made = settings.pop("query", query())
+    return topk(read(spark, ran.events), made, source(), **({"shards": SHARDS} | settings))
+
+
+def copied(ran: Ran, folder: Path) -> str:
+    shutil.copytree(ran.checkpoint, folder / "copy")
+    return str(folder / "copy")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("change", "problem", "fix"),
+    [
+        ({"mode": "update"}, "mode: 'update' can't be used", "append"),
+        ({"mode": "complete"}, "mode: 'complete' can't be used", "append"),
+        ({"path": None}, "path: parquet files need a folder", "folder"),
+    ],
+)
+def test_a_sink_that_can_not_work(
+    spark: SparkSession, ran: Ran, tmp_path: Path, change: dict[str, Any], problem: str, fix: str
+) -> None:
+    given: dict[str, Any] = {"path": tmp_path / "out", "checkpoint": tmp_path / "new"}
+    with pytest.raises(QueryError) as caught:
+        start(rows_of(spark, ran), **(given | change))
+    assert caught.value.problem.startswith(problem)
+    assert fix in caught.value.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.spark
+def test_rows_that_are_no_answers(spark: SparkSession, ran: Ran, tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match=r"not made by topk"):
+        start(read(spark, ran.events), to="noop", checkpoint=tmp_path)
+    table = topk(spark.read.parquet(ran.events), query(), source())
+    with pytest.raises(QueryError, match=r"a table(.|\n)*answers\.write"):
+        start(table, to="noop", checkpoint=tmp_path)
+
+
+@pytest.mark.spark
+def test_a_query_that_got_no_event_yet_can_be_started_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    plain = TopKQuery(key="who", time="at", score="n", k=1, window=tumbling("1 min"))
+    (tmp_path / "in").mkdir()
+
+    def run(number: int, *said: str) -> None:
+        (tmp_path / "in" / f"{number}.json").write_text("\n".join(said))
+        events = spark.readStream.schema("who string, at timestamp, n int")
+        wanted = topk(events.json(str(tmp_path / "in")).where("who != 'nobody'"), plain)
+        out, state = tmp_path / "out", tmp_path / "state"
+        start(wanted, path=out, checkpoint=state, trigger=NOW).awaitTermination()
+
+    run(1, '{"who": "nobody", "at": "2026-01-01T00:00:01Z", "n": 1}')
+    assert read_state(spark, tmp_path / "state") == []
+    assert lines([]) == ["nothing yet: no event has come"]
+    ann = '{"who": "ann", "at": "2026-01-01T00:00:01Z", "n": 1}'
+    run(2, ann, ann.replace("00:00:01", "00:05:01"))
+    found = spark.read.parquet(str(tmp_path / "out")).where("rank = 1").collect()
+    assert [row.key for row in found] == ["ann"]
+
+
+@pytest.mark.spark
+def test_the_checkpoint_of_another_query(spark: SparkSession, ran: Ran, tmp_path: Path) -> None:
+    other = rows_of(spark, ran, query=query(k=3))
+    with pytest.raises(StateError, match="another query: its k is 2, and here it is 3"):
+        start(other, to="noop", checkpoint=copied(ran, tmp_path))
+    # Also when nothing is left of the columns that topk() gave.
+    told = other.select(F.to_json(F.struct("*")).alias("value"))
+    with pytest.raises(StateError, match="another query: its k is 2"):
+        start(told, to="noop", checkpoint=ran.checkpoint)
+
+
+@pytest.mark.spark
+def test_the_checkpoint_of_another_number_of_shards(spark: SparkSession, ran: Ran) -> None:
+    with pytest.raises(StateError, match=r"written with shards=2(.|\n)*use shards=2"):
+        start(rows_of(spark, ran, shards=3), to="noop", checkpoint=ran.checkpoint)
+
+
+@pytest.mark.spark
+def test_plain_spark_finds_the_same_in_the_first_micro_batch(
+    spark: SparkSession, ran: Ran, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    more = Path(ran.events, "more.parquet")
+    request.addfinalizer(more.unlink)
+    shutil.copy(Path(write(tmp_path / "more", [[(27_000, 8)]]), "0.parquet"), more)
+    checkpoint = copied(ran, tmp_path)
+    settings: dict[str, Any]
+    for settings, problem in (
+        ({"query": query(k=3)}, "StateError: the state belongs to another query"),
+        ({"shards": 1}, "StateError: the state was written with shards=2"),
+    ):
+        answers = rows_of(spark, ran, **settings)
+        writer = answers.writeStream.format("noop").option("checkpointLocation", checkpoint)
+        with pytest.raises(StreamingQueryException, match=problem):
+            writer.trigger(availableNow=True).start().awaitTermination()
+
+
+@pytest.mark.spark
+def test_an_older_state_is_refused(
+    spark: SparkSession, ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
+    with pytest.raises(StateError, match=r"the state has version 2, this program reads 3"):
+        start(rows_of(spark, ran), to="noop", checkpoint=ran.checkpoint)
+
+
+@pytest.mark.spark
+def test_the_right_checkpoint_goes_on(spark: SparkSession, ran: Ran, tmp_path: Path) -> None:
+    """A window that was open is answered once its end is passed; none is answered again."""
+    got: list[Row] = []
+    running = start(
+        rows_of(spark, ran).filter("rank = 1"),
+        to=lambda batch, _: got.extend(batch.collect()),
+        checkpoint=copied(ran, tmp_path),
+        trigger=NOW,
+    )
+    running.awaitTermination()
+    assert got == []
+    assert running.exception() is None
+
+
+@pytest.mark.spark
+def test_a_session_without_a_setting_gets_as_many_tasks_as_shards(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    setting = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(setting)
+    spark.conf.unset(setting)
+    try:
+        events = read(spark, write(tmp_path / "in", FILES[:1]))
+        rows = topk(events, query(), source(), shards=SHARDS)
+        running = start(rows, to="noop", checkpoint=tmp_path / "c", trigger=NOW)
+        running.awaitTermination()
+        assert spark.conf.get(setting) == "200"
+    finally:
+        spark.conf.set(setting, str(before))
+    assert {each.stateOperators[0].numShufflePartitions for each in running.recentProgress} == {2}
+    folders = [path for path in (tmp_path / "c" / "state" / "0").iterdir() if path.name.isdecimal()]
+    assert sum(any(path.rglob("*.changelog")) for path in folders) == 2
+    assert len(read_state(spark, str(tmp_path / "c"))) == SHARDS
+
+
+@pytest.mark.parametrize("tasks", [2, 3, 4, 8])
+def test_every_shard_has_a_task_of_its_own(tasks: int) -> None:
+    where = hashes(np.array(places(tasks), np.int64)) % tasks
+    assert where.tolist() == list(range(tasks))
+    assert len(set(places(50_000))) == 50_000
+
+
+@pytest.mark.spark
+def test_our_hash_is_sparks(spark: SparkSession) -> None:
+    found = spark.range(-3, 100).select(F.hash(F.col("id").cast("int")).alias("h")).toArrow()
+    assert hashes(np.arange(-3, 100)).tolist() == found.column("h").to_pylist()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_stream_that_falls_silent_still_closes_its_windows(
+    spark: SparkSession, tmp_path: Path, shards: int
+) -> None:
+    """One event, now; nothing else ever comes, and heartbeats are neither events nor bad."""
+    now = int(time.time() * 1_000)
+    folder = write(tmp_path / "in", [[(now - START, 5)]])
+    asked = TopKQuery(
+        key="key", time="time", window=tumbling("1s"), take={"n": "count"}, score="n", k=1
+    )
+    answers = topk(read(spark, folder), asked, idle="500ms", shards=shards)
+    out = str(tmp_path / "out")
+    running = start(answers, path=out, checkpoint=tmp_path / "checkpoint")
+    eventually(
+        lambda: any(each.observedMetrics["topwater"].windows for each in running.recentProgress)
+    )
+    running.stop()
+    first, *rest = answers_from(spark.read.parquet(out).toArrow(), asked)
+    assert first.keys == [5]
+    assert first.window.opens < now <= first.window.closes
+    assert [each.keys for each in rest] == [[]] * len(rest)
+    assert sum(each.counts.events for each in (first, *rest)) == 1
+    assert sum(each.counts.bad for each in (first, *rest)) == 0
+
+
+def test_heartbeats_are_heeded_only_when_nothing_else_tells_the_time() -> None:
+    asked = query()
+    silent = Row(shard=0, task=BEAT, part=0, portion=beat(asked.window, START + 50_000).pack())
+    part = portion(asked, {"key": [1], "time": [START + 5_000]}).pack()
+    event = Row(shard=0, task=0, part=0, portion=part)
+    assert [len(each.table) for each in heeded([silent, event])] == [1]
+    monitor = TopKMonitor.build(asked, source=source())
+    monitor.admit(*heeded([silent, event]))
+    assert monitor.watermark == START + 5_000
+    monitor.admit(*heeded([silent]))
+    assert monitor.watermark == START + 50_000
+    assert (monitor.counts.events, monitor.counts.late, monitor.counts.bad) == (1, 0, 0)
+
+
+def test_heartbeats_move_the_time_of_all_groups() -> None:
+    asked = TopKQuery(
+        key="key", time="time", window=tumbling("10s"), score="value", k=1, group_by="team"
+    )
+    monitor = GroupedMonitor.build(asked)
+    monitor.ingest({"key": [1, 2], "time": [5, 6], "value": [1.0, 2.0], "team": ["a", "b"]})
+    monitor.admit(beat(asked.window, 10_001))
+    assert monitor.watermark == 10_001
+    answers = monitor.close_until(10_001)
+    assert [(answer.group, answer.keys, answer.counts.events) for answer in answers] == [
+        ("a", [1], 1),
+        ("b", [2], 1),
+    ]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("idle", ["soon", -1])
+def test_idle_must_be_a_duration(spark: SparkSession, ran: Ran, idle: Any) -> None:
+    with pytest.raises(QueryError, match="idle: "):
+        rows_of(spark, ran, idle=idle)

@@ -1,0 +1,166 @@
+"""What a running query tells of itself, and where it is written."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import asdict, fields, replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pyspark.sql import Row
+
+from tests.support.observed import FILES, eventually, query, read, source, write
+from topwater.spark import Progress, start, topk, watch
+from topwater.spark.prometheus import COUNTERS, GAUGES, Exposition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+    from tests.support.observed import Ran
+
+PLAIN = Progress(query="bids", id="7f", run="1", batch=3, at="2026-01-01T00:00:00.000Z")
+
+
+@pytest.mark.spark
+def test_each_micro_batch_tells_what_it_did(ran: Ran) -> None:
+    names = ("batch", "windows", "events", "late", "bad_key", "bad_time", "rows")
+    assert [[getattr(each, name) for name in names] for each in ran.progress] == [
+        [0, 0, 0, 0, 0, 0, 6],
+        [1, 1, 9, 0, 1, 1, 3],
+        [2, 1, 2, 1, 0, 0, 2],
+        [3, 0, 0, 0, 0, 0, 1],
+    ]
+    assert [each.precision is None for each in ran.progress] == [True, False, False, True]
+
+
+@pytest.mark.spark
+def test_refreshing_is_told_too(ran: Ran) -> None:
+    first, second = ran.progress[1:3]
+    assert (first.failed, second.failed) == (0, 1)
+    assert (first.problems, second.problems) == ({}, {"": 1})
+    assert first.fetched == 2
+    assert (first.candidates, second.candidates) == (7, 2)
+    assert second.ndcg is not None
+
+
+@pytest.mark.spark
+def test_sizes_and_durations_are_sparks(ran: Ran) -> None:
+    assert len({each.id for each in ran.progress}) == 1
+    for each in ran.progress:
+        assert each.query == 'the "mentions"'
+        assert each.state_bytes > 1_000
+        assert each.state_memory > 0
+        assert each.batch_ms > 0
+        assert each.rows_per_second > 0
+
+
+@pytest.mark.spark
+def test_json_lines_hold_everything(ran: Ran) -> None:
+    lines = [json.loads(line) for line in ran.json_file.read_text().splitlines()]
+    assert lines == [asdict(each) for each in ran.progress]
+
+
+@pytest.mark.spark
+def test_prometheus_gets_sums_and_last_values(ran: Ran) -> None:
+    lines = ran.prom_file.read_text().splitlines()
+    identifier = ran.progress[0].id
+    labels = f'{{query="the \\"mentions\\"",id="{identifier}"}}'
+    assert f"topwater_events_total{labels} 11" in lines
+    assert f"topwater_windows_total{labels} 2" in lines
+    assert f"topwater_batch{labels} 3" in lines
+    assert f"topwater_precision{labels} {ran.progress[2].precision}" in lines
+    assert [path.name for path in ran.prom_file.parent.glob(".*prom*")] == []
+
+
+@pytest.mark.spark
+def test_queries_are_told_apart_and_an_error_of_ours_stops_none(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(progress: Progress) -> None:
+        raise OSError(f"no room for {progress.query}")
+
+    events = read(spark, write(tmp_path / "in", FILES[:1]))
+    with caplog.at_level(logging.WARNING, "topwater"), watch(spark, fail) as watched:
+        started = [
+            start(
+                topk(events, query(), source()),
+                to="noop",
+                checkpoint=tmp_path / name,
+                trigger={"availableNow": True},
+                name=name,
+            )
+            for name in ("left", "right")
+        ]
+        for each in started:
+            each.awaitTermination()
+        eventually(lambda: len(watched.latest) == 2)
+    assert all(each.exception() is None for each in started)
+    assert {each.query for each in watched.latest.values()} == {"left", "right"}
+    assert {str(each.id) for each in started} == set(watched.latest)
+    assert isinstance(watched.error, OSError)
+    assert len(caplog.records) == 1
+    watched.close()
+
+
+def test_a_line_for_people() -> None:
+    assert str(PLAIN) == (
+        "bids #3: windows 0, events 0, late 0, bad 0, candidates 0, rows 0 in 0 ms (0/s), state 0 B"
+    )
+    refreshed = replace(PLAIN, precision=0.875, ndcg=0.96, fetched=7, failed=1, missed=1)
+    assert "fetched 7, failed 1, precision 0.88, nDCG 0.96, missed 1" in str(refreshed)
+    unlucky = replace(refreshed, failed=4, problems={"": 1, "timeout": 3})
+    assert "fetched 7, failed 4 (unknown 1, timeout 3), precision" in str(unlucky)
+
+
+def told(**observed: Row) -> Any:
+    """What Spark tells of a micro-batch of a query without a name."""
+    return SimpleNamespace(
+        name=None,
+        id="7f",
+        runId="1",
+        batchId=3,
+        timestamp=PLAIN.at,
+        observedMetrics=observed,
+        stateOperators=[],
+        numInputRows=9,
+        processedRowsPerSecond=4.5,
+        batchDuration=2_000,
+    )
+
+
+def test_other_queries_are_passed_over() -> None:
+    assert Progress.of(told(mine=Row(windows=3))) is None
+
+
+def test_what_was_not_observed_is_none_or_zero() -> None:
+    seen = Row(windows=2, events=None, missed=2, precision=None, ndcg=0.5, bad=1, new_figure=1)
+    assert Progress.of(told(topwater=seen)) == replace(
+        PLAIN,
+        query="7f",
+        windows=2,
+        missed=2,
+        ndcg=0.5,
+        bad_values=1,
+        rows=9,
+        rows_per_second=4.5,
+        batch_ms=2_000,
+    )
+
+
+def test_every_figure_has_a_name_in_prometheus() -> None:
+    words = {"query", "id", "run", "at", "refused"}
+    assert {field.name for field in fields(Progress)} - words == {*COUNTERS, *GAUGES}
+
+
+def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
+    exposition = Exposition()
+    for number in range(3):
+        exposition.add("a\nb\\", "1", asdict(replace(PLAIN, events=number)))
+        exposition.write(tmp_path / "t.prom")
+    assert [path.name for path in tmp_path.iterdir()] == ["t.prom"]
+    text = (tmp_path / "t.prom").read_text()
+    assert 'topwater_events_total{query="a\\nb\\\\",id="1"} 3\n' in text
