@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.fetched import keys_of, values_or_problems
 from topwater.errors import QueryError, SourceError
-from topwater.model import Fetched
 from topwater.remote.database_rows import Asked
 from topwater.remote.sql_source import SqlSource
 from topwater.testing import check_source
@@ -27,19 +27,6 @@ with recursive c(x) as (select 1 union all select x + 1 from c where x < 5000000
 select id, (select count(*) from c) from users where id in :keys
 """
 """A statement that takes minutes."""
-
-
-def keys_of(*keys: Any) -> Any:
-    whole = all(isinstance(key, int) for key in keys)
-    return np.array(keys, np.int64 if whole else object)
-
-
-def told(got: Fetched) -> list[Any]:
-    """Values, and what went wrong instead of them."""
-    assert got.why is not None
-    return [
-        value if ok else why for value, ok, why in zip(got.values, got.ok, got.why, strict=True)
-    ]
 
 
 @pytest.fixture
@@ -101,9 +88,9 @@ def test_keys_take_the_type_of_the_column(make: Make, file: Path, key: str) -> N
     """7 and "7" are one key, in a column of integers and in one of text; "07" is another."""
     change(file, "update users set name = cast(id as text)")
     source = make(key=key)
-    assert told(source.fetch(keys_of(7, 8))) == [70.0, 80.0]
-    assert told(source.fetch(keys_of("7", "8"))) == [70.0, 80.0]
-    got = told(source.fetch(keys_of("07", "7 ", "7.0", "8")))
+    assert values_or_problems(source.fetch(keys_of(7, 8))) == [70.0, 80.0]
+    assert values_or_problems(source.fetch(keys_of("7", "8"))) == [70.0, 80.0]
+    got = values_or_problems(source.fetch(keys_of("07", "7 ", "7.0", "8")))
     assert np.isnan(got[:3]).all()
     assert got[3] == 80.0
 
@@ -128,7 +115,7 @@ def test_what_values_may_be(make: Make, file: Path) -> None:
         made.execute("update users set followers = 9e999 where id = 9")
         made.execute("update users set followers = '1_000' where id = 10")
         made.commit()
-    got = told(make().fetch(np.arange(1, 11)))
+    got = values_or_problems(make().fetch(np.arange(1, 11)))
     none = np.nan
     expected = [2.5, none, 12.0, -1000.0, none, none, 1.0, 2.0**62, none, none]
     assert np.array_equal(got, expected, equal_nan=True)
@@ -138,19 +125,23 @@ def test_two_different_values_are_told_and_two_equal_ones_are_one(make: Make, fi
     change(file, "create table twice (k, v)")
     change(file, "insert into twice values (1, 1), (1, 1), (2, 1), (2, 2), (3, 1), (3, null)")
     change(file, "insert into twice values (4, null), (4, null), (5, 1), (5, 2), (5, 2)")
-    got = told(make(table="twice", key="k", value="v").fetch(np.arange(1, 6)))
+    got = values_or_problems(make(table="twice", key="k", value="v").fetch(np.arange(1, 6)))
     assert np.isnan(got.pop(3))
     assert got == [1.0, "doubled", "doubled", "doubled"]
 
 
 def test_a_key_asked_for_twice_is_answered_twice(make: Make) -> None:
-    assert told(make().fetch(keys_of(1, 2, 1))) == [10.0, 20.0, 10.0]
-    assert told(make().fetch(np.array([1, "1", np.int64(2)], object))) == [10.0, 10.0, 20.0]
+    assert values_or_problems(make().fetch(keys_of(1, 2, 1))) == [10.0, 20.0, 10.0]
+    assert values_or_problems(make().fetch(np.array([1, "1", np.int64(2)], object))) == [
+        10.0,
+        10.0,
+        20.0,
+    ]
 
 
 def test_rows_that_nobody_asked_for_are_left_out(make: Make) -> None:
     query = "select id, followers from users where 0 not in :keys"
-    assert told(make(query=query).fetch(keys_of(5, 7))) == [50.0, 70.0]
+    assert values_or_problems(make(query=query).fetch(keys_of(5, 7))) == [50.0, 70.0]
 
 
 def test_more_rows_than_a_look_up_has_are_not_read(make: Make) -> None:
@@ -158,19 +149,19 @@ def test_more_rows_than_a_look_up_has_are_not_read(make: Make) -> None:
     with recursive c(x) as (select 1 union all select x + 1 from c)
     select x, 1 from c where 0 not in :keys
     """
-    assert told(make(query=query).fetch(keys_of(5), 10.0)) == ["large"]
+    assert values_or_problems(make(query=query).fetch(keys_of(5), 10.0)) == ["large"]
 
 
 def test_blanks_that_fill_up_a_column_do_not_count() -> None:
     got = Asked.of(keys_of("ab", "c")).answer([("ab   ", 1), ("c", 2), ("c ", 3)])
-    assert told(got) == [1.0, "doubled"]
+    assert values_or_problems(got) == [1.0, "doubled"]
 
 
 def test_numbers_as_keys() -> None:
     got = Asked.of(keys_of("7", "7.5", "1000")).answer(
         [(Decimal("7.00"), 1), (7.5, 2), (Decimal("1E+3"), 3)]
     )
-    assert told(got) == [1.0, 2.0, 3.0]
+    assert values_or_problems(got) == [1.0, 2.0, 3.0]
 
 
 def test_names_are_quoted(make: Make, file: Path) -> None:
@@ -180,12 +171,12 @@ def test_names_are_quoted(make: Make, file: Path) -> None:
     change(file, f'insert into "{quoted[0]}" values (1, 5)')  # noqa: S608
     source = make(table=f'"{quoted[0]}"', key=key, value=value)
     source.check()
-    assert told(source.fetch(keys_of(1))) == [5.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [5.0]
     main = make(table="main.users")
-    assert told(main.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(main.fetch(keys_of(1))) == [10.0]
     evil = make(table="users; drop table users")
-    assert told(evil.fetch(keys_of(1))) == ["client"]
-    assert told(main.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(evil.fetch(keys_of(1))) == ["client"]
+    assert values_or_problems(main.fetch(keys_of(1))) == [10.0]
 
 
 def test_nothing_is_written(make: Make, file: Path) -> None:
@@ -199,7 +190,7 @@ def test_nothing_is_written(make: Make, file: Path) -> None:
             with pytest.raises(Exception, match="readonly"):
                 connection.exec_driver_sql(statement)
     absent = SqlSource(f"sqlite:///{file}.absent", table="a", key="b", value="c")
-    assert told(absent.fetch(keys_of(1))) == ["refused"]
+    assert values_or_problems(absent.fetch(keys_of(1))) == ["refused"]
     absent.close()
     assert not Path(f"{file}.absent").exists()
 
@@ -212,21 +203,21 @@ def test_a_database_in_memory(make: Make) -> None:
         made.execute("insert into t values ('a', 1)")
         made.commit()
         source = SqlSource(f"sqlite:///{url}&uri=true", table="t", key="k", value="v")
-        assert told(source.fetch(keys_of("a"))) == [1.0]
+        assert values_or_problems(source.fetch(keys_of("a"))) == [1.0]
         with source._engine().connect() as connection, pytest.raises(Exception, match="readonly"):
             connection.exec_driver_sql("delete from t")
         source.close()
     alone = SqlSource("sqlite://", table="t", key="k", value="v")
-    assert told(alone.fetch(keys_of("a"))) == ["client"]
+    assert values_or_problems(alone.fetch(keys_of("a"))) == ["client"]
     alone.close()
 
 
 def test_a_slow_statement_is_stopped_at_the_deadline(make: Make) -> None:
     source = make(query=SLOW)
     begun = time.monotonic()
-    assert told(source.fetch(keys_of(1, 2), 0.2)) == ["late", "late"]
+    assert values_or_problems(source.fetch(keys_of(1, 2), 0.2)) == ["late", "late"]
     assert time.monotonic() - begun < 1.0
-    assert told(make(query=SLOW, timeout=0.2).fetch(keys_of(1), 60.0)) == ["timeout"]
+    assert values_or_problems(make(query=SLOW, timeout=0.2).fetch(keys_of(1), 60.0)) == ["timeout"]
     # It was stopped, not only left: its thread is free again.
     until = time.monotonic() + 5
     while source._crew.stuck and time.monotonic() < until:
@@ -236,20 +227,20 @@ def test_a_slow_statement_is_stopped_at_the_deadline(make: Make) -> None:
 
 def test_no_time_is_no_request(make: Make) -> None:
     for deadline in (0.0, -1.0):
-        assert told(make().fetch(keys_of(1), deadline)) == ["late"]
+        assert values_or_problems(make().fetch(keys_of(1), deadline)) == ["late"]
 
 
 def test_a_lock_is_waited_for_no_longer_than_there_is_time(make: Make, file: Path) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     with closing(sqlite3.connect(file)) as other:
         other.execute("begin exclusive")
         begun = time.monotonic()
-        (why,) = told(source.fetch(keys_of(1), 0.2))
+        (why,) = values_or_problems(source.fetch(keys_of(1), 0.2))
         assert why in ("late", "timeout")
         assert time.monotonic() - begun < 1.0
         other.rollback()
-    assert told(source.fetch(keys_of(1), 5.0)) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
 
 
 def test_many_threads_at_once(make: Make) -> None:
@@ -258,7 +249,7 @@ def test_many_threads_at_once(make: Make) -> None:
 
     def ask(first: int) -> None:
         for each in range(first, first + 20):
-            got = told(source.fetch(keys_of(each, each + 1), 20.0))
+            got = values_or_problems(source.fetch(keys_of(each, each + 1), 20.0))
             if got != [10.0 * each, 10.0 * (each + 1)]:
                 wrong.append((each, got))
 
@@ -274,27 +265,27 @@ def test_many_threads_at_once(make: Make) -> None:
 
 def test_a_pickle_has_no_connection_and_a_closed_one_connects_again(make: Make) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     copied = pickle.loads(pickle.dumps(source))  # noqa: S301
     assert not copied._engines
-    assert told(copied.fetch(keys_of(2))) == [20.0]
+    assert values_or_problems(copied.fetch(keys_of(2))) == [20.0]
     assert repr(copied) == repr(source)
     copied.close()
     copied.close()
     assert not copied._engines
-    assert told(copied.fetch(keys_of(2))) == [20.0]
+    assert values_or_problems(copied.fetch(keys_of(2))) == [20.0]
     copied.close()
 
 
 def _in_child(source: SqlSource, pipe: Any) -> None:
-    pipe.send(told(source.fetch(np.array([2]), 20.0)))
+    pipe.send(values_or_problems(source.fetch(np.array([2]), 20.0)))
     pipe.close()
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_connects_anew(make: Make) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe()
     child = fork.Process(target=_in_child, args=(source, there))
@@ -304,7 +295,7 @@ def test_a_fork_connects_anew(make: Make) -> None:
     assert here.recv() == [20.0]
     child.join(20)
     assert child.exitcode == 0
-    assert told(source.fetch(keys_of(3))) == [30.0]
+    assert values_or_problems(source.fetch(keys_of(3))) == [30.0]
 
 
 @pytest.mark.parametrize(
@@ -399,7 +390,7 @@ def test_check_names_the_setting(
         make(**settings).check()
     assert caught.value.field == field
     assert caught.value.__context__ is None
-    assert told(make(**settings).fetch(keys_of(1))) == ["client"]
+    assert values_or_problems(make(**settings).fetch(keys_of(1))) == ["client"]
 
 
 def test_check_finds_a_file_that_is_none(tmp_path: Path) -> None:

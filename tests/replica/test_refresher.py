@@ -12,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.looping import MINUTE, Loop, batch_of, one_rule, query_of, shown
+from tests.support.looping import (
+    MINUTE,
+    Loop,
+    batch_of,
+    one_rule,
+    query_of,
+    random_events,
+    random_script,
+    shown,
+)
 from topwater.errors import QueryError
 from topwater.local import run
 from topwater.model import Answer, Fetched
@@ -28,29 +37,6 @@ PLENTY = 10**6
 EVERY = [name for name, entry in ((n, rankers[n]) for n in rankers) if not entry.needs_truth]
 SPENDERS = [name for name in EVERY if name not in ("wst", "asm")]
 SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-def random_events(
-    seed: int, n: int = 300, keys: int = 20, until: int = 20 * MINUTE, kind: str = "int"
-) -> list[tuple[Any, int]]:
-    rng = np.random.default_rng(seed)
-    times = np.sort(rng.integers(1, until, n)).tolist()
-    names = rng.zipf(1.3, n) % keys
-    return [(int(k) if kind == "int" else f"k{k}", t) for k, t in zip(names, times, strict=True)]
-
-
-def random_script(
-    seed: int, keys: int = 20, changes: int = 12, kind: str = "int"
-) -> dict[Any, list[tuple[int, float]]]:
-    rng = np.random.default_rng([seed, 1])
-    return {
-        (key if kind == "int" else f"k{key}"): [(0, float(rng.integers(5)))]
-        + [
-            (int(at), float(rng.integers(5)))
-            for at in np.sort(rng.integers(1, 20 * MINUTE, rng.integers(changes + 1)))
-        ]
-        for key in range(keys)
-    }
 
 
 def drive(

@@ -11,8 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.replica.test_refresher import random_events, random_script
-from tests.support.looping import MINUTE, Loop, one_rule, query_of
+from tests.support.looping import (
+    MINUTE,
+    Loop,
+    one_rule,
+    query_of,
+    random_events,
+    random_script,
+)
 from topwater.model import FloatArray, IntArray
 from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.budget import Budget, Purse

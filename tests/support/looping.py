@@ -47,6 +47,31 @@ def batch_of(events: Sequence[Event]) -> dict[str, Any]:
     }
 
 
+def random_events(
+    seed: int, n: int = 300, keys: int = 20, until: int = 20 * MINUTE, kind: str = "int"
+) -> list[Event]:
+    """Events in order of time, a few keys much more often than the others."""
+    rng = np.random.default_rng(seed)
+    times = np.sort(rng.integers(1, until, n)).tolist()
+    names = rng.zipf(1.3, n) % keys
+    return [(int(k) if kind == "int" else f"k{k}", t) for k, t in zip(names, times, strict=True)]
+
+
+def random_script(
+    seed: int, keys: int = 20, changes: int = 12, kind: str = "int"
+) -> dict[Any, list[tuple[int, float]]]:
+    """What each key is worth, and from when on."""
+    rng = np.random.default_rng([seed, 1])
+    return {
+        (key if kind == "int" else f"k{key}"): [(0, float(rng.integers(5)))]
+        + [
+            (int(at), float(rng.integers(5)))
+            for at in np.sort(rng.integers(1, 20 * MINUTE, rng.integers(changes + 1)))
+        ]
+        for key in range(keys)
+    }
+
+
 class Loop:
     """A monitor whose source's clock stands at the close of the window being answered."""
 

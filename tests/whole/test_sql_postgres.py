@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.remote.test_sql_source import keys_of, told
+from tests.support.fetched import keys_of, values_or_problems
 from tests.support.line_server import line
 from tests.support.postgres import PASSWORD, Postgres, server
 from topwater.errors import SourceError
@@ -80,22 +80,24 @@ def test_it_keeps_the_contract_of_a_source(make: Make) -> None:
 @pytest.mark.parametrize("column", ["whole", "small", "text", "varchar", "char", "decimal"])
 def test_keys_take_the_type_of_the_column(make: Make, column: str, own: bool) -> None:
     source = make(query=query_by(column)) if own else make(key=column)
-    assert told(source.fetch(keys_of(7, 8))) == [70.0, 80.0]
-    assert told(source.fetch(keys_of("7", "8"))) == [70.0, 80.0]
+    assert values_or_problems(source.fetch(keys_of(7, 8))) == [70.0, 80.0]
+    assert values_or_problems(source.fetch(keys_of("7", "8"))) == [70.0, 80.0]
     strange = ("07", "7 ", "abc", str(2**70), "40000", "3000000000", "1e2", "\0", "\ud800", "")
-    got = told(source.fetch(keys_of(*strange, "8")))
+    got = values_or_problems(source.fetch(keys_of(*strange, "8")))
     assert np.isnan(got[:-1]).all()
     assert got[-1] == 80.0
 
 
 def test_keys_that_are_no_numbers(make: Make) -> None:
     seven = "00000000-0000-0000-0000-000000000007"
-    got = told(make(key="identifier").fetch(keys_of(seven, "7", seven.replace("7", "x"), 7)))
+    got = values_or_problems(
+        make(key="identifier").fetch(keys_of(seven, "7", seven.replace("7", "x"), 7))
+    )
     assert got[0] == 70.0
     assert np.isnan(got[1:]).all()
-    assert told(make(query=query_by("identifier")).fetch(keys_of(seven))) == [70.0]
-    assert told(make(key="double").fetch(keys_of("7", 8))) == [70.0, 80.0]
-    got = told(make(key="place").fetch(keys_of("10.0.0.7", "10.0.0.8/32", "x")))
+    assert values_or_problems(make(query=query_by("identifier")).fetch(keys_of(seven))) == [70.0]
+    assert values_or_problems(make(key="double").fetch(keys_of("7", 8))) == [70.0, 80.0]
+    got = values_or_problems(make(key="place").fetch(keys_of("10.0.0.7", "10.0.0.8/32", "x")))
     assert np.isnan(got[0])  # as text it is 10.0.0.7/32
     assert got[1] == 80.0
 
@@ -105,7 +107,7 @@ def test_what_values_may_be(make: Make, postgres: Postgres) -> None:
     values += ["'infinity'::float8", "now()", "1e400::numeric", "2::int2", "'{1}'::int[]"]
     for value in values:
         query = f"select id, {value} from generate_series(1, 3) as id where id in :keys"  # noqa: S608
-        (got,) = told(make(query=query).fetch(keys_of(2)))
+        (got,) = values_or_problems(make(query=query).fetch(keys_of(2)))
         expected = {0: 2.5, 1: 1.0, 3: 12.0, 9: 2.0}.get(values.index(value), np.nan)
         assert got == expected or (np.isnan(got) and np.isnan(expected)), value
 
@@ -114,7 +116,9 @@ def test_a_large_request_uses_the_index(make: Make, postgres: Postgres) -> None:
     got = make(per_request=20_000).fetch(np.arange(20_000))
     assert got.ok.all()
     assert np.count_nonzero(np.isfinite(got.values)) == 100
-    assert told(make(query=query_by("whole"), per_request=20_000).fetch(np.arange(99, 101))) == [
+    assert values_or_problems(
+        make(query=query_by("whole"), per_request=20_000).fetch(np.arange(99, 101))
+    ) == [
         990.0,
         1000.0,
     ]
@@ -122,9 +126,9 @@ def test_a_large_request_uses_the_index(make: Make, postgres: Postgres) -> None:
 
 def test_doubled_and_large(make: Make, postgres: Postgres) -> None:
     query = "select whole % 2, followers from users where 0 not in :keys"
-    assert told(make(query=query).fetch(keys_of(1))) == ["doubled"]
+    assert values_or_problems(make(query=query).fetch(keys_of(1))) == ["doubled"]
     query = "select a.whole, 1 from users a, users b, users c, users d where 0 not in :keys"
-    assert told(make(query=query).fetch(keys_of(1), 20.0)) == ["large"]
+    assert values_or_problems(make(query=query).fetch(keys_of(1), 20.0)) == ["large"]
 
 
 def test_schemas_and_odd_names(make: Make, postgres: Postgres) -> None:
@@ -136,7 +140,7 @@ def test_schemas_and_odd_names(make: Make, postgres: Postgres) -> None:
     )
     source = make(table='"Sales.1".Us%ers', key="the Key", value="%(value)s")
     source.check()
-    assert told(source.fetch(keys_of(1))) == [5.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [5.0]
 
 
 def test_nothing_is_written(make: Make, postgres: Postgres) -> None:
@@ -145,7 +149,7 @@ def test_nothing_is_written(make: Make, postgres: Postgres) -> None:
         "$$ begin delete from users; return 1; end $$"
     )
     source = make(query="select whole, spoil() from users where whole in :keys")
-    assert told(source.fetch(keys_of(1))) == ["client"]
+    assert values_or_problems(source.fetch(keys_of(1))) == ["client"]
     assert postgres.run("select count(*) from users") == [(100,)]
 
 
@@ -169,38 +173,38 @@ def test_a_slow_statement_is_stopped_at_the_deadline(make: Make, postgres: Postg
     postgres.run("create or replace view sleepy as select whole, pg_sleep(60)::text from users")
     source = make(query="select whole, pg_sleep(60)::text from users where whole in :keys")
     begun = time.monotonic()
-    (why,) = told(source.fetch(keys_of(1), 0.4))
+    (why,) = values_or_problems(source.fetch(keys_of(1), 0.4))
     assert why in ("late", "timeout")
     assert time.monotonic() - begun < 1.0
     eventually(lambda: "active" not in sessions(postgres))
-    assert told(make(timeout=0.3, table="sleepy", value="pg_sleep").fetch(keys_of(1), 60)) == [
-        "timeout"
-    ]
+    assert values_or_problems(
+        make(timeout=0.3, table="sleepy", value="pg_sleep").fetch(keys_of(1), 60)
+    ) == ["timeout"]
     eventually(lambda: source._crew.stuck == 0)
 
 
 def test_a_lock_is_waited_for_no_longer_than_there_is_time(make: Make, postgres: Postgres) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     with closing(postgres.connect()) as other, other.transaction():
         other.execute("lock table users in access exclusive mode")
         begun = time.monotonic()
-        (why,) = told(source.fetch(keys_of(1), 0.3))
+        (why,) = values_or_problems(source.fetch(keys_of(1), 0.3))
         assert why in ("late", "timeout")
         assert time.monotonic() - begun < 0.8
-    assert told(source.fetch(keys_of(1), 5.0)) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
 
 
 def test_a_restart_of_the_server_is_survived(make: Make, postgres: Postgres) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     postgres.stop()
-    assert told(source.fetch(keys_of(1), 2.0)) == ["refused"]
+    assert values_or_problems(source.fetch(keys_of(1), 2.0)) == ["refused"]
     postgres.start()
-    assert told(source.fetch(keys_of(1), 5.0)) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
     postgres.stop()
     postgres.start()
-    assert told(source.fetch(keys_of(1), 5.0)) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
 
 
 def test_requests_at_once_have_a_connection_each_and_give_it_back(
@@ -210,7 +214,9 @@ def test_requests_at_once_have_a_connection_each_and_give_it_back(
     gone: list[Any] = []
     begun = time.monotonic()
     threads = [
-        threading.Thread(target=lambda: gone.append(told(source.fetch(keys_of(1), 10.0))))
+        threading.Thread(
+            target=lambda: gone.append(values_or_problems(source.fetch(keys_of(1), 10.0)))
+        )
         for _ in range(6)
     ]
     for thread in threads:
@@ -227,21 +233,21 @@ def test_one_request_after_the_other_needs_one_connection(make: Make, postgres: 
     eventually(lambda: not sessions(postgres))
     source = make()
     for each in range(1, 20):
-        assert told(source.fetch(keys_of(each))) == [10.0 * each]
+        assert values_or_problems(source.fetch(keys_of(each))) == [10.0 * each]
     assert sessions(postgres) == ["idle"]
 
 
 def test_a_copy_connects_for_itself(make: Make) -> None:
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     copied = pickle.loads(pickle.dumps(source))  # noqa: S301
     assert not copied._engines
-    assert told(copied.fetch(keys_of(2))) == [20.0]
+    assert values_or_problems(copied.fetch(keys_of(2))) == [20.0]
     copied.close()
 
 
 def _in_child(source: SqlSource, pipe: Any) -> None:
-    pipe.send([told(source.fetch(np.array([2]), 20.0)) for _ in range(2)])
+    pipe.send([values_or_problems(source.fetch(np.array([2]), 20.0)) for _ in range(2)])
     source.close()
     pipe.close()
 
@@ -250,7 +256,7 @@ def _in_child(source: SqlSource, pipe: Any) -> None:
 def test_a_fork_leaves_the_connection_of_its_parent_alone(make: Make, postgres: Postgres) -> None:
     eventually(lambda: not sessions(postgres))
     source = make()
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe()
     child = fork.Process(target=_in_child, args=(source, there))
@@ -260,7 +266,7 @@ def test_a_fork_leaves_the_connection_of_its_parent_alone(make: Make, postgres: 
     assert here.recv() == [[20.0], [20.0]]
     child.join(20)
     assert child.exitcode == 0
-    assert told(source.fetch(keys_of(3), 5.0)) == [30.0]
+    assert values_or_problems(source.fetch(keys_of(3), 5.0)) == [30.0]
     assert sessions(postgres) == ["idle"]
 
 
@@ -271,11 +277,11 @@ def test_a_connection_that_comes_late_serves_the_next_request(
     with line(postgres.port, pause=0.1) as way:
         way.how = "slow"
         source = make(postgres.url(port=way.port))
-        assert told(source.fetch(keys_of(1), 0.15)) == ["late"]
+        assert values_or_problems(source.fetch(keys_of(1), 0.15)) == ["late"]
         eventually(lambda: source._crew.stuck == 0)
         way.how = "through"
         begun = time.monotonic()
-        assert told(source.fetch(keys_of(1), 5.0)) == [10.0]
+        assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
         assert time.monotonic() - begun < 1.0
         assert way.connections == 1
 
@@ -285,12 +291,14 @@ def test_a_thread_that_hangs_comes_back(make: Make, postgres: Postgres, how: Any
     """Whether it hangs while it connects, or later."""
     with line(postgres.port) as way:
         connected = make(postgres.url(port=way.port), timeout=0.3)
-        assert told(connected.fetch(keys_of(1), 5.0)) == [10.0]
+        assert values_or_problems(connected.fetch(keys_of(1), 5.0)) == [10.0]
         way.how = how
-        assert told(connected.fetch(keys_of(1))) == ["timeout"]
-        assert told(make(postgres.url(port=way.port), timeout=0.3).fetch(keys_of(1))) == ["timeout"]
+        assert values_or_problems(connected.fetch(keys_of(1))) == ["timeout"]
+        assert values_or_problems(
+            make(postgres.url(port=way.port), timeout=0.3).fetch(keys_of(1))
+        ) == ["timeout"]
         other = make(postgres.url(port=way.port), timeout=0.3)
-        assert told(other.fetch(keys_of(1), 0.2)) == ["late"]
+        assert values_or_problems(other.fetch(keys_of(1), 0.2)) == ["late"]
         for source in (connected, other):
             eventually(lambda each=source: each._crew.stuck == 0)  # type: ignore[misc]
 
@@ -300,12 +308,12 @@ def test_a_type_that_is_changed_is_learnt_again(make: Make, postgres: Postgres) 
     postgres.run("insert into moved values (7, 70)")
     source = make(table="moved", key="k", value="v")
     for _ in range(8):  # a driver may prepare what is asked often
-        assert told(source.fetch(keys_of(7))) == [70.0]
+        assert values_or_problems(source.fetch(keys_of(7))) == [70.0]
     postgres.run("alter table moved alter v type bigint")
-    assert told(source.fetch(keys_of(7))) == [70.0]
+    assert values_or_problems(source.fetch(keys_of(7))) == [70.0]
     postgres.run("alter table moved alter k type text")
-    assert told(source.fetch(keys_of(7))) == ["client"]
-    assert told(source.fetch(keys_of(7))) == [70.0]
+    assert values_or_problems(source.fetch(keys_of(7))) == ["client"]
+    assert values_or_problems(source.fetch(keys_of(7))) == [70.0]
 
 
 @pytest.mark.parametrize(
@@ -356,7 +364,7 @@ def test_check_of_one_that_is_well_or_silent(make: Make, postgres: Postgres) -> 
 def test_the_ways_to_name_postgresql(make: Make, postgres: Postgres, scheme: str) -> None:
     url = postgres.url(password=PASSWORD)
     source = make(f"{scheme}://{url.partition('://')[2]}")
-    assert told(source.fetch(keys_of(1))) == [10.0]
+    assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     assert "postgresql+psycopg://" in repr(source)
 
 
@@ -370,4 +378,4 @@ def test_the_password_comes_from_the_environment(
         (None, {"password_env": "TOPWATER_TEST_PASSWORD"}),
     ):
         source = make(postgres.url(password=password), **settings)  # type: ignore[arg-type]
-        assert told(source.fetch(keys_of(1))) == [10.0]
+        assert values_or_problems(source.fetch(keys_of(1))) == [10.0]

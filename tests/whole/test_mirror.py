@@ -1,0 +1,258 @@
+"""The tests mirror the source: the test of a module is found by its path."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+
+MISSING: frozenset[str] = frozenset(
+    {
+        "topwater.candidates.invariants",
+        "topwater.candidates.objects",
+        "topwater.candidates.pane_order",
+        "topwater.candidates.pane_queue",
+        "topwater.candidates.panes_n",
+        "topwater.candidates.panes_n_kernels",
+        "topwater.candidates.published.adapter",
+        "topwater.candidates.published.correlation",
+        "topwater.candidates.published.filtered_skyband",
+        "topwater.candidates.published.object_trees",
+        "topwater.candidates.published.score_grid",
+        "topwater.candidates.published.topk_n",
+        "topwater.candidates.rank_tuples",
+        "topwater.candidates.rescoring",
+        "topwater.errors",
+        "topwater.jobs.display",
+        "topwater.jobs.explanation",
+        "topwater.jobs.job",
+        "topwater.jobs.job_file",
+        "topwater.jobs.job_streams",
+        "topwater.jobs.loader",
+        "topwater.jobs.preflight",
+        "topwater.jobs.python_names",
+        "topwater.jobs.remote_side",
+        "topwater.jobs.run_settings",
+        "topwater.jobs.signals",
+        "topwater.jobs.table_query",
+        "topwater.model",
+        "topwater.monitor.filled_windows",
+        "topwater.monitor.open_windows",
+        "topwater.monitor.reduction",
+        "topwater.monitor.shards",
+        "topwater.monitor.snapshot",
+        "topwater.protocols",
+        "topwater.remote.database_address",
+        "topwater.remote.database_call",
+        "topwater.remote.database_rows",
+        "topwater.remote.databases",
+        "topwater.remote.event_loop",
+        "topwater.remote.factory",
+        "topwater.remote.graph_pattern",
+        "topwater.remote.json_path",
+        "topwater.remote.json_values",
+        "topwater.remote.key_values",
+        "topwater.remote.known_changes",
+        "topwater.remote.named",
+        "topwater.remote.rdf_terms",
+        "topwater.remote.replay",
+        "topwater.remote.replies",
+        "topwater.remote.request_template",
+        "topwater.remote.service",
+        "topwater.remote.statements",
+        "topwater.remote.threads",
+        "topwater.remote.wrappers.wrapper",
+        "topwater.replica.beliefs",
+        "topwater.replica.rate_estimators",
+        "topwater.replica.refresh_settings",
+        "topwater.replica.slot_columns",
+        "topwater.replica.store",
+        "topwater.replica.utility",
+        "topwater.rspql.parser.budget_clause",
+        "topwater.rspql.parser.cursor",
+        "topwater.rspql.parser.durations",
+        "topwater.rspql.parser.streaming_clauses",
+        "topwater.rspql.parser.syntax_hints",
+        "topwater.rspql.parser.window_clause",
+        "topwater.rspql.plan.assembly",
+        "topwater.rspql.plan.compilation",
+        "topwater.rspql.plan.conditions",
+        "topwater.rspql.plan.exactness",
+        "topwater.rspql.plan.formula_names",
+        "topwater.rspql.plan.group_by",
+        "topwater.rspql.plan.monotonicity",
+        "topwater.rspql.plan.projection",
+        "topwater.rspql.plan.score_formula",
+        "topwater.rspql.plan.service_clause",
+        "topwater.rspql.plan.shown_items",
+        "topwater.rspql.plan.solution_modifiers",
+        "topwater.rspql.plan.where_clause",
+        "topwater.rspql.rdf.event_format",
+        "topwater.rspql.rdf.keyed_source",
+        "topwater.rspql.rdf.ntriples",
+        "topwater.rspql.rdf.solutions",
+        "topwater.rspql.rdf.triples",
+        "topwater.rspql.registration",
+        "topwater.scoring.algebras",
+        "topwater.scoring.ranges",
+        "topwater.scoring.sums",
+        "topwater.show.answers",
+        "topwater.show.charts",
+        "topwater.show.console",
+        "topwater.show.explain",
+        "topwater.show.pages",
+        "topwater.spark.answer_rows",
+        "topwater.spark.processor",
+        "topwater.spark.prometheus",
+        "topwater.spark.rspql_output",
+        "topwater.spark.rspql_streams",
+        "topwater.spark.shard_placement",
+        "topwater.spark.shipping",
+        "topwater.spark.stage_one",
+        "topwater.spark.standing_events",
+        "topwater.spark.standing_processor",
+        "topwater.spark.standing_queries",
+        "topwater.spark.standing_state",
+        "topwater.spark.standing_summary",
+        "topwater.spark.text_events",
+        "topwater.spark.workers",
+        "topwater.standing.algorithms",
+        "topwater.standing.arrays",
+        "topwater.standing.auto_kernels",
+        "topwater.standing.bags",
+        "topwater.standing.block_index",
+        "topwater.standing.cells",
+        "topwater.standing.composition",
+        "topwater.standing.costs",
+        "topwater.standing.engines",
+        "topwater.standing.feed_kernels",
+        "topwater.standing.filter_kernels",
+        "topwater.standing.object_store",
+        "topwater.standing.selection",
+        "topwater.standing.skybands",
+        "topwater.standing.standing_query",
+        "topwater.standing.step_kernels",
+        "topwater.standing.vectors",
+        "topwater.streams.kinds",
+        "topwater.streams.network_settings",
+        "topwater.streams.setting_checks",
+        "topwater.streams.sockets",
+        "topwater.streams.spool_feed",
+        "topwater.streams.stream_settings",
+        "topwater.testing.list_contract",
+        "topwater.testing.policy_contract",
+        "topwater.testing.random_items",
+        "topwater.testing.scripted_source",
+        "topwater.testing.source_contract",
+        "topwater.validation",
+        "topwater_lab.bench.bench_commands",
+        "topwater_lab.bench.core_points",
+        "topwater_lab.bench.core_targets",
+        "topwater_lab.bench.duckdb_engine",
+        "topwater_lab.bench.harness",
+        "topwater_lab.bench.peer_engines",
+        "topwater_lab.bench.peer_job",
+        "topwater_lab.bench.polars_engine",
+        "topwater_lab.bench.remote_tables",
+        "topwater_lab.bench.spark_data",
+        "topwater_lab.bench.spark_latency",
+        "topwater_lab.bench.spark_peers",
+        "topwater_lab.bench.spark_runs",
+        "topwater_lab.bench.spark_tables",
+        "topwater_lab.bench.spark_targets",
+        "topwater_lab.bench.standing_data",
+        "topwater_lab.bench.standing_errors",
+        "topwater_lab.bench.standing_runs",
+        "topwater_lab.bench.standing_tables",
+        "topwater_lab.bench.standing_targets",
+        "topwater_lab.demo.demo_stream",
+        "topwater_lab.demo.display",
+        "topwater_lab.demo.findings",
+        "topwater_lab.demo.html_report",
+        "topwater_lab.demo.rivals",
+        "topwater_lab.demo.scene",
+        "topwater_lab.demo.sentences",
+        "topwater_lab.demo.windows_shown",
+        "topwater_lab.experiments.acqua",
+        "topwater_lab.experiments.experiment_commands",
+        "topwater_lab.experiments.experiment_report",
+        "topwater_lab.experiments.generated_evening",
+        "topwater_lab.rivals.grid_search",
+        "topwater_lab.rivals.grid_steps",
+        "topwater_lab.rivals.window_grid",
+        "topwater_lab.services.endpoint",
+        "topwater_lab.services.faults",
+        "topwater_lab.services.followers",
+        "topwater_lab.services.request_gate",
+        "topwater_lab.services.service_process",
+        "topwater_lab.services.service_settings",
+    }
+)
+"""Modules whose tests are still to be moved to their own path."""
+
+
+def modules() -> list[Path]:
+    """All modules, but for those that only collect or start others."""
+    found = sorted((ROOT / "src").rglob("*.py"))
+    return [path for path in found if path.stem not in ("__init__", "__main__")]
+
+
+def mirror(module: Path) -> Path:
+    """Where the test of a module is."""
+    package, *inside = module.relative_to(ROOT / "src").parent.parts
+    room = TESTS.joinpath(*(["lab"] if package == "topwater_lab" else []), *inside)
+    return room / f"test_{module.stem}.py"
+
+
+def name_of(module: Path) -> str:
+    return ".".join(module.relative_to(ROOT / "src").with_suffix("").parts)
+
+
+def has_a_test(path: Path) -> bool:
+    """Whether a file has at least one test."""
+    if not path.is_file():
+        return False
+    return any(
+        isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Assign)
+        and any(name.lower().startswith("test") for name in _names(node))
+        for node in ast.parse(path.read_text()).body
+    )
+
+
+def _names(node: ast.AST) -> list[str]:
+    """What a definition defines; state machines of hypothesis are assigned."""
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [str(getattr(node, "name", ""))]
+
+
+def imports(path: Path) -> list[str]:
+    """The modules that a file imports, at its head or inside a function."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+@pytest.mark.parametrize("module", modules(), ids=name_of)
+def test_each_module_has_a_test_of_its_own_path(module: Path) -> None:
+    path = mirror(module)
+    assert has_a_test(path) or name_of(module) in MISSING, f"write {path.relative_to(ROOT)}"
+
+
+def test_no_test_imports_another_test() -> None:
+    """What tests share is in tests/support."""
+    found = {
+        str(path.relative_to(ROOT)): name
+        for path in TESTS.rglob("*.py")
+        for name in imports(path)
+        if name.startswith("tests.") and any(p.startswith("test_") for p in name.split("."))
+    }
+    assert not found
