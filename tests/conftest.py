@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from topwater.spark import Progress
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers: all that needs the warm session on one, the rest file by file."""
+    for item in items:
+        warm = "warm_spark" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("spark" if warm else item.path.as_posix()))
+
+
 @pytest.fixture(scope="session")
 def warm_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The session itself. Tests take ``spark``, which also cleans up after them."""
