@@ -8,9 +8,9 @@ import os
 import pickle
 import re
 import socket
-import time
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
