@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.fault_server import USER, FaultServer, serving_faults
 from topwater.errors import QueryError, SourceError
-from topwater.remote.graph_pattern import tokens, variables
-from topwater.remote.rdf_terms import iri, literal
+from topwater.remote.graph_pattern import tokens
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.wrappers.stack import stack
 from topwater.testing import check_source
@@ -267,25 +266,6 @@ def test_what_is_taken_for_an_iri_is_one(text: str) -> None:
         assert Book(term).values(source.query([text])) == [1]
 
 
-def test_most_iris_are_taken_for_one() -> None:
-    for text in (
-        "http://example.org/user/7", "https://me@example.org:8080/a/b;c=d?e=f&g#h", "urn:isbn:123",
-        "mailto:a@b.example", "http://example.org/é/日本", "tag:example.org,2026:x", "http://a/%20b",
-        "http://example.org/(x)'!*", "http://example.org",
-    ):  # fmt: skip
-        assert iri(text) == f"<{text}>"
-        assert ox.NamedNode(text).value == text
-
-
-@pytest.mark.parametrize("key", ATTACKS, ids=lambda key: repr(key)[:20])
-def test_attacks_are_terms_or_nothing(key: str) -> None:
-    """A key can't be seen as anything but one term."""
-    for term in (iri(key), iri(USER + key), literal(key), literal(key, lang="en")):
-        if term is not None:
-            kinds = [kind for kind, _ in tokens(term.removesuffix("@en"))]
-            assert kinds in (["iri"], ["string"])
-
-
 @pytest.mark.parametrize(
     "more", [{}, {"one_by_one": True}, {"pattern": BY_NAME, "key_as": "literal"}]
 )
@@ -398,20 +378,3 @@ def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: 
     assert caught.value.field == field
     assert told in caught.value.problem
     assert caught.value.fix
-
-
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
-        ("?a $b ?c", {"a", "b", "c"}),
-        ('?a <http://x/?b> \'?c\' . """?d " ?e""" # ?f\n ?g', {"a", "g"}),
-        (r'"\"?a" ?b', {"b"}),
-        ("ex:a?b ?c", {"c", "b"}),
-        ("?a <p>?/<q> ?b", {"a", "b"}),
-        ("FILTER(?a<?b && ?c> ?d)", {"a", "b", "c", "d"}),
-        ("ex:a#b ?c", set()),
-    ],
-)
-def test_the_variables_of_a_pattern(pattern: str, found: set[str]) -> None:
-    assert variables(pattern) == found
-    assert "".join(text for _, text in tokens(pattern)) == pattern

@@ -53,7 +53,7 @@ class Service:
         scheme, mark, rest = url.partition("://")
         if not mark or scheme.lower() not in ("http", "https"):
             raise QueryError(
-                f"the scheme of {_shown(url)!r} is unknown",
+                f"the scheme of {_without_login(url)!r} is unknown",
                 field=setting,
                 fix="use http:// or https://",
             )
@@ -61,7 +61,7 @@ class Service:
         user, at, host = authority.rpartition("@")
         if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]{}$]+)(:\d{1,5})?", host):
             raise QueryError(
-                f"the host of {_shown(url)!r} can't be read",
+                f"the host of {_without_login(url)!r} can't be read",
                 field=setting,
                 fix="name the host in the address; keys belong behind it",
             )
@@ -133,6 +133,15 @@ def _headers(given: Any) -> dict[str, str]:
                 fix="write ${NAME} for the environment variable NAME",
             )
     return dict(given)
+
+
+def _without_login(url: str) -> str:
+    """An address that can't be used, as far as it may be told.
+
+    A password may have a slash or a question mark in it. So all before the last @ may be secret.
+    """
+    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
+    return f"{scheme}{mark}{re.split(r'[?#]', rest.rpartition('@')[2], maxsplit=1)[0]}"
 
 
 def _shown(url: str) -> str:

@@ -17,7 +17,7 @@ from tests.support.troubled import Acting, Hanging, answered, took
 from topwater.errors import SourceError
 from topwater.model import Fetched
 from topwater.remote import Guarded, Recording, guarded
-from topwater.remote.threads import MOST_LOST, Crew
+from topwater.remote.threads import MOST_LOST
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([3, 1, 2])
@@ -251,7 +251,7 @@ def test_where_it_broke_is_said_once_and_never_the_message(
     ]
     assert len(told) == 1
     assert "hunter2" not in caplog.text
-    assert "test_guarding.py" in told[0]
+    assert "test_deadline.py" in told[0]
 
 
 @settings(max_examples=60, deadline=None)
@@ -268,25 +268,3 @@ def test_nothing_that_a_source_returns_gets_through_unchecked(
     told = None if why is None else np.array(why, object)
     odd = Fetched(np.array(values), np.array(ok, bool), seconds, told, wait)
     valid(Guarded(Acting(lambda *_: odd)).fetch(KEYS, None), 3)
-
-
-def test_a_crew_used_from_many_threads_runs_everything_once() -> None:
-    crew, ran, lock = Crew(3, 3), [0] * 200, threading.Lock()
-
-    def call(at: int) -> int:
-        with lock:
-            ran[at] += 1
-        return at
-
-    def user(first: int) -> None:
-        got = crew.run([lambda at=at: call(at) for at in range(first, first + 20)], 20.0)  # type: ignore[misc]
-        assert got == list(range(first, first + 20))
-
-    users = [threading.Thread(target=user, args=(20 * each,)) for each in range(10)]
-    for each in users:
-        each.start()
-    for each in users:
-        each.join(30)
-    assert ran == [1] * 200
-    assert crew._yard.threads <= 3
-    crew.close()

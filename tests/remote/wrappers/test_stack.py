@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import pickle
-import sqlite3
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -15,15 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.troubled import Acting, Hanging, answered, took, waiting
-from topwater import remote
-from topwater.errors import QueryError, SourceError
+from topwater.errors import SourceError
 from topwater.model import Fetched
-from topwater.remote import Breaker, Limit, Stack, guarded, stack
+from topwater.remote import Breaker, Limit, stack
 from topwater.remote.wrappers.wrapper import failed
 from topwater.testing import Scripted, check_source
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    pass
 
 
 def test_it_keeps_the_contract() -> None:
@@ -173,60 +171,6 @@ def test_a_check_that_fails_in_its_own_way_stops_it_too() -> None:
     with pytest.raises(SourceError) as caught:
         stack(Odd(), at_start="stop").start()
     assert "secret" not in str(caught.value)
-
-
-def test_settings_are_told_apart_by_name() -> None:
-    made = remote.http(
-        "http://127.0.0.1:9/{key}", value="followers", rate=5, at_once=2, timeout=3.0
-    )
-    assert made is guarded(made)
-    assert "HttpSource" in repr(made)
-
-
-@pytest.mark.parametrize(
-    ("call", "field"),
-    [
-        (lambda: remote.source("gopher://x/{key}", value="v"), "url"),
-        (lambda: remote.source("no address"), "url"),
-        (lambda: remote.source({"value": "v"}), "url"),
-        (lambda: remote.source({"url": "http://x.example/{key}"}), "value"),
-        (lambda: remote.source("http://x.example/{key}", value="v", speed=3), "speed"),
-        (lambda: remote.http("http://x.example/", value="v"), "url"),
-        (lambda: remote.http("http://x.example/{key}", value="v", rate=0), "rate.requests"),
-        (lambda: remote.http("http://x.example/{key}", value="v", at_once=0), "at_once"),
-        (lambda: remote.http("http://x.example/{key}", value="v", retries=-1), "retries"),
-        (lambda: remote.sparql("http://x.example/sparql"), "pattern"),
-        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "pattern"),
-        (lambda: remote.source("sqlite:///x.db", query="select 1"), "query"),
-        (lambda: stack(Acting(), at_start="maybe"), "at_start"),  # type: ignore[arg-type]
-    ],
-)
-def test_bad_settings_are_refused_when_it_is_built(call: Any, field: str) -> None:
-    with pytest.raises(QueryError) as caught:
-        call()
-    assert caught.value.field == field
-
-
-def test_a_database_by_its_address(tmp_path: Path) -> None:
-    path = tmp_path / "users.db"
-    with sqlite3.connect(path) as database:
-        database.execute("create table users (id integer primary key, followers integer)")
-        database.executemany("insert into users values (?, ?)", [(7, 70), (8, 80)])
-    database.close()
-    settings = {"url": f"sqlite:///{path}", "table": "users", "key": "id", "value": "followers"}
-    made = remote.source({**settings, "rate": 100, "at_start": "stop"})
-    assert isinstance(made, Stack)
-    made.start()
-    got = made.fetch(np.array([8, 9, 7]), 5.0)
-    assert got.values.tolist()[::2] == [80, 70]
-    assert got.ok.all()
-    made.close()
-
-
-def test_no_password_is_in_what_is_shown() -> None:
-    made = remote.source("http://me:hunter2@x.example/{key}", value="v", rate=3)
-    assert "hunter2" not in repr(made)
-    assert "hunter2" not in repr(vars(made))
 
 
 def test_failures_of_one_request_are_its_own() -> None:

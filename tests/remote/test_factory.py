@@ -1,0 +1,138 @@
+"""Sources by their address or their settings, whatever they speak."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.support.troubled import Acting
+from topwater import remote
+from topwater.errors import QueryError
+from topwater.remote import Stack, guarded, stack
+from topwater.remote.factory import _place
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_settings_are_told_apart_by_name() -> None:
+    made = remote.http(
+        "http://127.0.0.1:9/{key}", value="followers", rate=5, at_once=2, timeout=3.0
+    )
+    assert made is guarded(made)
+    assert "HttpSource" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (lambda: remote.source("gopher://x/{key}", value="v"), "url"),
+        (lambda: remote.source("no address"), "url"),
+        (lambda: remote.source({"value": "v"}), "url"),
+        (lambda: remote.source({"url": "http://x.example/{key}"}), "value"),
+        (lambda: remote.source("http://x.example/{key}", value="v", speed=3), "speed"),
+        (lambda: remote.http("http://x.example/", value="v"), "url"),
+        (lambda: remote.http("http://x.example/{key}", value="v", rate=0), "rate.requests"),
+        (lambda: remote.http("http://x.example/{key}", value="v", at_once=0), "at_once"),
+        (lambda: remote.http("http://x.example/{key}", value="v", retries=-1), "retries"),
+        (lambda: remote.sparql("http://x.example/sparql"), "pattern"),
+        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "pattern"),
+        (lambda: remote.source("sqlite:///x.db", query="select 1"), "query"),
+        (lambda: stack(Acting(), at_start="maybe"), "at_start"),  # type: ignore[arg-type]
+    ],
+)
+def test_bad_settings_are_refused_when_it_is_built(call: Any, field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        call()
+    assert caught.value.field == field
+
+
+def test_a_database_by_its_address(tmp_path: Path) -> None:
+    path = tmp_path / "users.db"
+    with sqlite3.connect(path) as database:
+        database.execute("create table users (id integer primary key, followers integer)")
+        database.executemany("insert into users values (?, ?)", [(7, 70), (8, 80)])
+    database.close()
+    settings = {"url": f"sqlite:///{path}", "table": "users", "key": "id", "value": "followers"}
+    made = remote.source({**settings, "rate": 100, "at_start": "stop"})
+    assert isinstance(made, Stack)
+    made.start()
+    got = made.fetch(np.array([8, 9, 7]), 5.0)
+    assert got.values.tolist()[::2] == [80, 70]
+    assert got.ok.all()
+    made.close()
+
+
+def test_no_password_is_in_what_is_shown() -> None:
+    made = remote.source("http://me:hunter2@x.example/{key}", value="v", rate=3)
+    assert "hunter2" not in repr(made)
+    assert "hunter2" not in repr(vars(made))
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        ({"kind": "memory"}, "values"),
+        ({"kind": "memory", "values": [1]}, "values"),
+        ({"kind": "memory", "values": {}, "url": "x"}, "values"),
+        ({"kind": "memory", "values": {}, "rate": 3}, "values"),
+        ({"kind": "ftp", "url": "http://x.example/{key}"}, "kind"),
+        ({"kind": "http"}, "url"),
+        ({"kind": "http", "url": 7}, "url"),
+        ({"kind": "http", "url": ""}, "url"),
+    ],
+)
+def test_a_mapping_that_can_not_work(settings: dict[str, Any], field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        remote.source(settings)
+    assert caught.value.field == field
+    assert caught.value.fix
+
+
+PATTERN = "?user <http://x.example/n> ?n"
+
+
+@pytest.mark.parametrize(
+    ("where", "settings", "kind"),
+    [
+        ("http://x.example/{key}", {"value": "n"}, "HttpSource"),
+        ("HTTPS://x.example/{key}", {"value": "n"}, "HttpSource"),
+        ("sparql+https://x.example/", {"pattern": PATTERN, "key": "user", "value": "n"},
+         "SparqlSource"),
+        ("sqlite:///x.db", {"table": "t", "key": "k", "value": "v"}, "SqlSource"),
+        ("postgresql+psycopg://x.example/d", {"table": "t", "key": "k", "value": "v"},
+         "SqlSource"),
+    ],
+)  # fmt: skip
+def test_the_scheme_says_what_it_is(where: str, settings: dict[str, Any], kind: str) -> None:
+    made = remote.source(where, **settings)
+    assert kind in repr(made)
+    assert repr(remote.source({"url": where, **settings})) == repr(made)
+
+
+def test_a_kind_in_place_of_a_scheme() -> None:
+    settings = {"pattern": PATTERN, "key": "user", "value": "n"}
+    for url in ("http://x.example/", "sparql+http://x.example/"):
+        made = remote.source({"kind": "sparql", "url": url, **settings})
+        assert "SparqlSource('http://x.example/'" in repr(made)
+
+
+def test_values_in_memory_by_settings() -> None:
+    made = remote.source({"kind": "memory", "values": {"ann": 3.0}})
+    assert made.fetch(np.array(["ann"], object)).values.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("https://api.example/users/{key}", "https://api.example"),
+        ("http://me:secret@api.example:81/{key}", "http://api.example:81"),
+        ("http://api.example:many/{key}", "http://api.example"),
+        ("postgresql://me:se@cret@db.example/shop", "postgresql://db.example/shop"),
+    ],
+)
+def test_a_service_is_named_by_its_place(where: str, place: str) -> None:
+    assert _place(where) == place

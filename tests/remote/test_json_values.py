@@ -1,0 +1,121 @@
+"""Keys and values in JSON documents, by the paths of a reader."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from topwater.errors import QueryError
+from topwater.remote.json_values import Reader
+
+USERS = ("users[*].n", "users[*].id")
+
+
+def body_of(document: Any) -> bytes:
+    return document if isinstance(document, bytes) else json.dumps(document).encode()
+
+
+@pytest.mark.parametrize(
+    ("document", "value", "key", "found"),
+    [
+        ({"users": [{"id": 1, "n": 5}, {"id": "2", "n": "6.5"}]}, *USERS, {"1": 5, "2": 6.5}),
+        ([{"id": 1, "n": 5}], "[*].n", "[*].id", {"1": 5}),
+        ([[1, 5], [2, 6]], "[*][1]", "[*][0]", {"1": 5, "2": 6}),
+        ({"a": {"b": [{"x": {"id": 1.0}, "n": 5}]}}, "a.b[*].n", "a.b[*].x.id", {"1": 5}),
+        ({"1": 5, "3": 7}, "{key}", None, {"1": 5}),
+        ({"n": {"1": {"f": 5}, "2": {"g": 6}}}, "n.{key}.f", None, {"1": 5}),
+        ({"n": {"1": [5, 6]}}, "n.{key}[1]", None, {"1": 6}),
+        ({"users": []}, *USERS, {}),
+        ({"users": [7, None, {"id": True, "n": 5}, {"n": 5}, {"id": 9, "n": 5}]}, *USERS, {}),
+        ({"users": [{"id": 1, "n": {}}, {"id": 2, "n": True}]}, *USERS, {"1": None, "2": 1}),
+        ({"users": [{"id": 1}]}, *USERS, {"1": None}),
+        ({"users": [{"id": 1, "n": 5}, {"id": 1, "n": "5.0"}]}, *USERS, {"1": 5}),
+        ({"a.b": [{"id": 1, "n": 5}]}, '["a.b"][*].n', '["a.b"][*].id', {"1": 5}),
+    ],
+)  # fmt: skip
+def test_values_are_found_by_paths(
+    document: Any, value: str, key: str | None, found: dict[str, float | None]
+) -> None:
+    got = Reader.of(value, key, many=True).read(body_of(document), {"1", "2"})
+    assert {k: None if math.isnan(v) else v for k, v in got.values.items()} == found
+    assert not got.doubled
+
+
+@pytest.mark.parametrize(
+    ("document", "value", "found"),
+    [
+        ({"n": 5}, "n", {"7": 5}),
+        ({"data": {"7": {"n": 5}}}, "data.{key}.n", {"7": 5}),
+        (5, ".", {"7": 5}),
+        ({"n": [{"v": 5}, {"v": 5.0}]}, "n[*].v", {"7": 5}),
+        ({}, "n", {}),
+        ({"data": None}, "data.n", {}),
+    ],
+)
+def test_the_value_of_one_key(document: Any, value: str, found: dict[str, float]) -> None:
+    assert Reader.of(value, None, many=False).read(body_of(document), {"7"}).values == found
+
+
+@pytest.mark.parametrize(
+    ("document", "value", "key"),
+    [
+        (b"", "n", None),
+        (b"{", "n", None),
+        (b"\xff\xfe\x00", "n", None),
+        (7, "n", None),
+        ({}, "[0]", None),
+        ([], "n", None),
+        ({"counts": []}, "counts.{key}", None),
+        ({"users": 7}, *USERS),
+        ({"users": {}}, *USERS),
+        ({}, *USERS),
+    ],
+)
+def test_a_document_that_can_not_be_read(document: Any, value: str, key: str | None) -> None:
+    reader = Reader.of(value, key, many=key is not None)
+    with pytest.raises(ValueError, match=r".+"):
+        reader.read(body_of(document), {"7"})
+
+
+@pytest.mark.parametrize(
+    ("body", "value", "key"),
+    [
+        (b'{"users": [{"id": 1, "n": 5}, {"id": "1", "n": 6}, {"id": 2, "n": 7}]}', *USERS),
+        (b'{"1": 5, "2": 7, "1": 6}', "{key}", None),
+        (b'{"1": {"n": 5}, "2": {"n": 7}, "1": {"n": 6}}', "{key}.n", None),
+    ],
+)  # fmt: skip
+def test_two_values_for_one_key_are_none(body: bytes, value: str, key: str | None) -> None:
+    got = Reader.of(value, key, many=True).read(body, {"1", "2"})
+    assert got.doubled == {"1"}
+    assert math.isnan(got.values["1"])
+    assert got.values["2"] == 7
+
+
+def test_a_name_that_stands_twice_with_one_value_is_one() -> None:
+    got = Reader.of("{key}", None, many=True).read(b'{"1": 5, "1": 5, "1": 5.0}', {"1"})
+    assert got.values == {"1": 5}
+    assert not got.doubled
+
+
+@pytest.mark.parametrize(
+    ("value", "key", "field"),
+    [
+        ("users[*].n", None, "value"),
+        ("n", None, "value"),
+        ("users[*].n", "users.id", "key"),
+        ("users.n", "users[*].id", "key"),
+        ("users[*].n", "people[*].id", "key"),
+        ("users[*].n", "all.users[*].id", "key"),
+        ("a..b", None, "value"),
+        ("users[*].n", "a..b", "key"),
+    ],
+)
+def test_paths_that_do_not_fit_together(value: str, key: str | None, field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Reader.of(value, key, many=True)
+    assert caught.value.field == field
+    assert caught.value.fix
