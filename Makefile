@@ -12,7 +12,7 @@ help:  ## what can be made
 
 install: .venv/.done  ## make .venv with everything in it (the second run does nothing)
 
-.venv/.done: pyproject.toml requirements.lock scripts/install.py
+.venv/.done: pyproject.toml lab/pyproject.toml requirements.lock scripts/install.py
 	@$(PYTHON) scripts/install.py
 
 demo: install  ## the main job: a continuous top-k query on Spark

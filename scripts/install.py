@@ -76,7 +76,7 @@ def choose_extras():
 def fingerprint(extras):
     """What the environment was made from; equal means there is nothing to do."""
     digest = hashlib.sha256(f"{sys.version} {extras}".encode())
-    for name in ("pyproject.toml", "requirements.lock"):
+    for name in ("pyproject.toml", "lab/pyproject.toml", "requirements.lock"):
         digest.update((ROOT / name).read_bytes())
     return digest.hexdigest()
 
@@ -97,11 +97,12 @@ def make_venv():
 
 
 def install(extras):
-    """Put the pinned packages and Topwater itself, editable, into .venv."""
+    """Put the pinned packages, Topwater and its laboratory into .venv, both editable."""
     print("installing the packages of requirements.lock (1.5 GB on disk, one to five minutes)")
     sys.stdout.flush()
     command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    command += ["--disable-pip-version-check", "-c", "requirements.lock", "-e", f".[{extras}]"]
+    command += ["--disable-pip-version-check", "-c", "requirements.lock"]
+    command += ["-e", f".[{extras}]", "-e", "lab"]
     if subprocess.call(command, cwd=str(ROOT)):  # noqa: S603
         stop("pip failed, see above", "check the network, then repeat: make install")
 

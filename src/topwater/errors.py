@@ -69,3 +69,18 @@ class StateError(TopwaterError):
 
 class EnvironmentProblem(TopwaterError):
     """The machine lacks something: Java, a port, a package."""
+
+
+def lab_missing(what: str) -> EnvironmentProblem:
+    """The error for what only the laboratory has, where it is not installed.
+
+    Examples
+    --------
+    >>> print(lab_missing("the command bench"))
+    the command bench comes with the laboratory, which is not installed
+      fix: pip install "topwater[lab]"
+    """
+    return EnvironmentProblem(
+        f"{what} comes with the laboratory, which is not installed",
+        fix='pip install "topwater[lab]"',
+    )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
 
 from topwater.errors import QueryError
 from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray, Millis
 from topwater.windows import Windows
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 @runtime_checkable
@@ -146,10 +149,23 @@ class Registry(Generic[T]):
     ...
     topwater.errors.QueryError: shape: 'circle' is unknown
       fix: use one of: square
+
+    Parameters
+    ----------
+    kind
+        What the names stand for, in the singular.
+    group
+        The group of entry points by which other packages offer more of them: each names a module
+        that adds the name when it is imported. So a name is known in every process that has the
+        package, Spark's workers among them.
+    in_lab
+        Names that the laboratory offers, for the error where it is not installed.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, *, group: str = "", in_lab: tuple[str, ...] = ()) -> None:
         self.kind = kind
+        self.group = group
+        self.in_lab = in_lab
         self._entries: dict[str, tuple[T, str]] = {}
 
     def add(self, name: str, entry: T, summary: str) -> None:
@@ -161,14 +177,34 @@ class Registry(Generic[T]):
         self._entries[name] = (entry, summary)
 
     def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str) or name not in self._entries:
+            self._load(name)
         try:
             return self._entries[name][0]
         except (KeyError, TypeError):
             raise QueryError(
-                f"{name!r} is unknown",
-                field=self.kind,
-                fix=f"use one of: {', '.join(self._entries)}",
+                f"{name!r} is unknown", field=self.kind, fix=self._alternatives()
             ) from None
+
+    def _load(self, name: object) -> None:
+        """Import what other packages offer by this name."""
+        for entry in self._offered():
+            if entry.name == name:
+                entry.load()
+
+    def _offered(self) -> Iterable[EntryPoint]:
+        if not self.group:
+            return ()
+        from importlib.metadata import entry_points
+
+        return entry_points(group=self.group)
+
+    def _alternatives(self) -> str:
+        names = dict.fromkeys([*self._entries, *(each.name for each in self._offered())])
+        known = f"use one of: {', '.join(names)}"
+        lacking = [name for name in self.in_lab if name not in names]
+        hint = f'; {" and ".join(lacking)} come with: pip install "topwater[lab]"'
+        return known + (hint if lacking else "")
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

@@ -13,12 +13,13 @@ import typer
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater.cli.terminal import cause, told
+from topwater.cli.terminal import cause, plain_errors
 from topwater.errors import EnvironmentProblem
 from topwater.jobs.signals import stop_flag
-from topwater_lab import demo
-from topwater_lab.demo import Report, Scene
-from topwater_lab.demo.rivals import Contender, Field
+from topwater_lab.demo import demo_run
+from topwater_lab.demo.contenders import Contender, Field
+from topwater_lab.demo.findings import Report
+from topwater_lab.demo.scene import Scene
 
 runner = CliRunner()
 
@@ -54,7 +55,7 @@ def failing(error: BaseException) -> object:
 def test_errors_are_two_lines_and_a_code(
     monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, told: str
 ) -> None:
-    monkeypatch.setattr(demo, "run", failing(error))
+    monkeypatch.setattr(demo_run, "run", failing(error))
     result = runner.invoke(app, ["demo"])
     assert result.exit_code == code
     assert result.stdout == ""
@@ -62,7 +63,7 @@ def test_errors_are_two_lines_and_a_code(
 
 
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "run", failing(EnvironmentProblem("no Java")))
+    monkeypatch.setattr(demo_run, "run", failing(EnvironmentProblem("no Java")))
     result = runner.invoke(app, ["demo", "--debug"])
     assert isinstance(result.exception, EnvironmentProblem)
 
@@ -72,7 +73,7 @@ REPORT = Report(Scene(), (), NOBODY, Field((), (), NOBODY, NOBODY), differing=1)
 
 
 def test_a_wrong_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo, "run", lambda *_: REPORT)
+    monkeypatch.setattr(demo_run, "run", lambda *_: REPORT)
     result = runner.invoke(app, ["demo", "--json"])
     assert result.exit_code == 1
     assert "1 windows differ from the same query in process" in result.stderr
@@ -113,7 +114,7 @@ def test_what_java_says_inside_of_what_python_says() -> None:
 def test_our_own_errors_keep_their_fix_on_their_way_through_spark(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with pytest.raises(typer.Exit), told():
+    with pytest.raises(typer.Exit), plain_errors():
         raise ValueError(
             "[STREAM_FAILED] Query terminated with exception: Traceback (most recent call last):\n"
             '  File "x.py", line 2, in latestOffset\n'

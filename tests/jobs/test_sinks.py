@@ -12,7 +12,7 @@ import typer
 
 from tests.support.collected import Collected
 from topwater import QueryError
-from topwater.cli.terminal import told
+from topwater.cli.terminal import plain_errors
 from topwater.jobs import Job, read_job
 from topwater.jobs.runner import run
 from topwater.live.folder import EXPLAINED, Folder
@@ -99,7 +99,7 @@ def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path
     (folder / "in" / "2.json").write_text(json.dumps(line))
     assert [window["rows"][0]["key"] for window in ran(job(folder, sink), spark).windows] == ["ann"]
     assert set(shown(pq.read_table(folder / "out").to_pylist())) == {2, 4, 6}
-    with pytest.raises(typer.Exit) as ended, told():
+    with pytest.raises(typer.Exit) as ended, plain_errors():
         ran(job(folder, sink, "query.k=5"), spark)
     assert ended.value.exit_code == 1
 
@@ -146,7 +146,7 @@ def test_a_source_and_a_sink_of_ones_own(spark: SparkSession, folder: Path) -> N
 
 def said(job: Job, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> str:
     """What a person sees of an error inside Spark."""
-    with pytest.raises(typer.Exit) as ended, told():
+    with pytest.raises(typer.Exit) as ended, plain_errors():
         ran(job, spark)
     assert ended.value.exit_code == 1
     lines = capsys.readouterr().err.splitlines()

@@ -18,7 +18,7 @@ from topwater.monitor.reduction import Portion
 from topwater.spark import Files, answers_from, topk
 from topwater.spark import file_source as source
 from topwater.spark.file_source import FilesReader, OneFile, active_session
-from topwater_lab.bids.bids import SCHEMA, Bids
+from topwater_lab.bids.generator import SCHEMA, Bids
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,6 +26,7 @@ from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.standing import Results, Standing, StandingQuery
 from topwater.standing.algorithms import algorithms
 from topwater.tables import pack
+from topwater_lab.rivals import RIVALS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -442,7 +443,7 @@ def test_queries_are_the_same_as_rows() -> None:
         assert (again.width, again.timed, again.score) == (query.width, query.timed, query.score)
 
 
-@pytest.mark.parametrize("algorithm", list(algorithms))
+@pytest.mark.parametrize("algorithm", dict.fromkeys([*algorithms, *RIVALS]))
 def test_a_packed_snapshot_goes_on_as_if_nothing_had_happened(algorithm: str) -> None:
     rng = np.random.default_rng(4)
     live = Standing(["x", "y"], algorithm=algorithm)

@@ -21,7 +21,7 @@ from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
 from topwater.spark.answer_rows import packed
 from topwater.spark.processor import MonitorProcessor
-from topwater_lab.bids.bids import SCHEMA, Bids
+from topwater_lab.bids.generator import SCHEMA, Bids
 from topwater_lab.bids.spark_source import FORMAT
 
 if TYPE_CHECKING:

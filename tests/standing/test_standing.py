@@ -17,8 +17,9 @@ from topwater.standing import Standing, StandingQuery
 from topwater.standing.algorithms import algorithms
 from topwater.standing.auto_kernels import EXACT as EXACTLY
 from topwater.standing.auto_kernels import WATCHED
+from topwater_lab.rivals import RIVALS
 
-EXACT = [name for name in algorithms if name != "pa"]
+EXACT = [name for name in dict.fromkeys([*algorithms, *RIVALS]) if name != "pa"]
 KINDS = ["random", "tied", "rising", "falling", "waves"]
 NAMES = ["x", "y", "z"]
 

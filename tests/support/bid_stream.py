@@ -11,7 +11,7 @@ from topwater.model import Items
 
 if TYPE_CHECKING:
     from topwater import Answer, TopKQuery
-    from topwater_lab.bids.bids import Bids
+    from topwater_lab.bids.generator import Bids
 
 
 def wrong_windows(bids: Bids, query: TopKQuery, found: list[Answer]) -> list[int]:

@@ -8,11 +8,9 @@ from typing import Annotated
 import typer
 
 from topwater.cli import completion
-from topwater.cli.terminal import Commands, Debug, Quiet, examples_of, told
-from topwater.errors import TopwaterError
+from topwater.cli.command_group import Commands
+from topwater.cli.terminal import Debug, Quiet, examples_of, plain_errors
 from topwater.show.console import progress
-from topwater_lab.bench.bench_commands import app as bench
-from topwater_lab.experiments.experiment_commands import app as experiment
 
 app = typer.Typer(
     name="topwater",
@@ -26,12 +24,6 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(bench, name="bench")
-app.add_typer(experiment, name="experiment")
-
-examples = typer.Typer(help="Services on this machine to try sources against.")
-app.add_typer(examples, name="serve-example", no_args_is_help=True)
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,58 +48,6 @@ def main(
 
 @app.command(
     epilog=examples_of(
-        "topwater demo",
-        "topwater demo --stay  # and keep the live page until Ctrl-C",
-        "topwater demo --windows 20 --policy lru",
-        "topwater demo --json > windows.jsonl",
-    )
-)
-def demo(
-    windows: Annotated[int, typer.Option(min=1, max=150, help="How many windows.")] = 40,
-    budget: Annotated[int, typer.Option(min=1, max=400, help="Look-ups for each window.")] = 7,
-    policy: Annotated[
-        str, typer.Option(help="Which users to look up.", autocompletion=completion.policies)
-    ] = "worth",
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, another evening.")] = 7,
-    live: Annotated[bool, typer.Option(help="Serve a live page while it runs.")] = True,
-    port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Of the live page; another one if it is taken.")
-    ] = 8787,
-    stay: Annotated[
-        bool, typer.Option("--stay", help="Keep the live page until Ctrl-C when all is done.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="The folder for the report.")] = Path("out/demo"),
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per window, and the report.")
-    ] = False,
-    log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Who is mentioned most while their following grows, on Spark, with a few look-ups a window.
-
-    Shows each window when it closes, as Topwater answers it and as others would with as many
-    look-ups: the best published policy, a cache whose entries expire, a table loaded once. Ends
-    with a report in HTML.
-    """
-    with told(debug):
-        from rich.console import Console
-
-        from topwater_lab.demo import JsonLines, Lines, Scene, Wishes, run
-
-        scene = Scene(windows, budget, policy, seed)
-        shown = Console(highlight=False)
-        display = JsonLines() if as_json else Lines(shown, scene, quiet=quiet)
-        report = run(scene, display, Wishes(out, live, port, stay, log_file or None))
-        if report.differing:
-            raise TopwaterError(
-                f"{report.differing} windows differ from the same query in process",
-                fix="this is a bug: please report it with the options you used",
-            )
-
-
-@app.command(
-    epilog=examples_of(
         "topwater init mine  # a job over a recorded stream and an example service",
         "topwater init mine --rspql  # the same, with the query in RSP-QL",
         "cd mine && topwater run job.toml",
@@ -120,7 +60,7 @@ def init(
     debug: Debug = False,
 ) -> None:
     """Write a starter project that runs as it stands, with a comment on every setting."""
-    with told(debug):
+    with plain_errors(debug):
         from topwater.cli.starter import start_project
 
         made = start_project(folder, rspql=rspql)
@@ -188,7 +128,7 @@ def run(
     folders of RDF: lines are "TIME<TAB>TRIPLES" in *.nt, "TIME<TAB>QUADS" in *.nq, or JSON-LD
     with a "time" in *.jsonl. Its streams, services and sink may stand beside it, in NAME.toml.
     """
-    with told(debug):
+    with plain_errors(debug):
         from topwater.jobs import read_job
         from topwater.jobs.display import display_of
         from topwater.jobs.preflight import checked
@@ -236,7 +176,7 @@ def explain(
     debug: Debug = False,
 ) -> None:
     """What a job or a query would do: its windows, list and budget; what is exact, and why."""
-    with told(debug):
+    with plain_errors(debug):
         from topwater.jobs.explanation import explained_file
 
         typer.echo(explained_file(job, setting or (), as_json=as_json))
@@ -266,7 +206,7 @@ def live(
     Reads parquet or JSON as Spark's sinks write them, without Spark, until Ctrl-C. A process of
     its own: it stays when the stream is stopped, and shows on when it is started again.
     """
-    with told(debug):
+    with plain_errors(debug):
         import webbrowser
 
         from topwater.live.live_process import watch
@@ -300,56 +240,10 @@ def state(
 
     Of standing queries: how many there are, and how many objects they refer to.
     """
-    with told(debug), progress("starting Spark", quiet):
+    with plain_errors(debug), progress("starting Spark", quiet):
         from topwater.spark import session
         from topwater.spark.state import state_lines
 
         spark = session("topwater state", master="local[1]")
         shown = state_lines(spark, checkpoint, as_json=as_json)
     typer.echo("\n".join(shown))
-
-
-@examples.callback()
-def _examples() -> None:
-    """Services on this machine to try sources against."""
-
-
-@examples.command(
-    epilog=examples_of(
-        "topwater serve-example followers",
-        "topwater serve-example followers --port 9000 --rate 10 --faults 0.2",
-        'curl "http://127.0.0.1:8765/followers?ids=1000,1001"',
-    )
-)
-def followers(
-    port: Annotated[int, typer.Option(help="On 127.0.0.1; 0 for any that is free.")] = 8765,
-    users: Annotated[int, typer.Option(help="How many users: their keys start at 1000.")] = 400,
-    seed: Annotated[int, typer.Option(help="Another seed, other users.")] = 0,
-    latency: Annotated[float, typer.Option(help="Seconds before each answer.")] = 0.0,
-    rate: Annotated[float, typer.Option(help="Requests a second; 0 for no limit.")] = 0.0,
-    burst: Annotated[int, typer.Option(help="Requests at once; 0 for a tenth of the rate.")] = 0,
-    faults: Annotated[float, typer.Option(help="The share of requests that go wrong.")] = 0.0,
-    fault: Annotated[str, typer.Option(help="How all requests go wrong, as hangs or 503.")] = "",
-    speed: Annotated[float, typer.Option(help="How fast counts change; 0: not at all.")] = 1.0,
-    debug: Debug = False,
-) -> None:
-    """How many followers users have: an HTTP API and a SPARQL endpoint, until Ctrl-C.
-
-    GET /followers?ids=1000,1001 knows up to 100 users a request, /users/1000 one, and /sparql
-    answers SPARQL 1.1. GET /stats tells how many requests were answered and refused.
-    """
-    with told(debug):
-        from topwater_lab.services import ServiceSettings, serve
-
-        settings = ServiceSettings(
-            port=port,
-            users=users,
-            seed=seed,
-            latency=latency,
-            rate=rate or None,
-            burst=burst or None,
-            faults=faults,
-            fault=fault or None,
-            speed=speed,
-        )
-        serve(settings, typer.echo)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from topwater.errors import EnvironmentProblem, QueryError, TopwaterError
 from topwater.jobs.signals import Terminated, terminable
@@ -39,59 +37,6 @@ _KNOWN = (("failed to connect back", "the machine is too busy: let other work en
 _WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
 
 
-class Commands(TyperGroup):
-    """Commands whose misuse is told in the same two lines as every other error.
-
-    Their help fills the terminal, wherever the lines of a docstring end.
-    """
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
-        _let_flow(self)
-
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
-        """Run the command that the arguments name, and end."""
-        try:
-            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-        except Exception as error:
-            if not standalone_mode:
-                raise
-            _end_misused(error)
-        if not standalone_mode:
-            return code
-        sys.exit(code if isinstance(code, int) else 0)
-
-
-def _let_flow(command: Any) -> None:
-    """Leave the line breaks of a command's help, and of those below it, to the terminal."""
-    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
-    command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
-    for each in getattr(command, "commands", {}).values():
-        _let_flow(each)
-
-
-def _end_misused(error: Exception) -> None:
-    """End if the command line can't be read; raise what is no misuse."""
-    if type(error).__name__ == "NoArgsIsHelpError":
-        typer.echo(error.ctx.get_help())  # type: ignore[attr-defined]
-        sys.exit(0)
-    format_message = getattr(error, "format_message", None)
-    if format_message is None:
-        raise error
-    context = getattr(error, "ctx", None)
-    command = "topwater" if context is None else context.command_path
-    typer.echo(f"error: {_one_line(format_message())}\n  fix: see {command} --help", err=True)
-    sys.exit(MISUSED)
-
-
 def examples_of(*commands: str) -> str:
     """What stands below the help of a command: how it is used, with a word on why after a #.
 
@@ -106,7 +51,7 @@ def examples_of(*commands: str) -> str:
 
 
 @contextlib.contextmanager
-def told(debug: bool = False) -> Iterator[None]:
+def plain_errors(debug: bool = False) -> Iterator[None]:
     """Errors as two lines (what is wrong, what to do) and an exit code."""
     try:
         with terminable():
@@ -175,11 +120,12 @@ def cause(error: BaseException) -> str:
     if any("Traceback" in line for line in lines):
         raised = [line for line in lines if _RAISED.match(line)]
         if not raised or not raised[-1].startswith(_CALLED):
-            return _one_line((raised or lines)[-1])
+            return one_line((raised or lines)[-1])
     coded = [found[1] for line in lines if (found := _CODED.search(line))]
-    return _one_line((coded or lines)[-1])
+    return one_line((coded or lines)[-1])
 
 
-def _one_line(text: str) -> str:
-    told = " ".join(text.split())
-    return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
+def one_line(text: str) -> str:
+    """The text without its line breaks, and without what is too much of it."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from topwater import remote
-from topwater.errors import QueryError
+from topwater.errors import QueryError, lab_missing
 from topwater.jobs.python_names import loaded
 from topwater.protocols import Source
 
 EXAMPLE = "example:followers"
+EXAMPLES = "topwater.examples"
+"""The group of entry points that start example services: a call that gives a context manager, which
+gives what has the service's ``url``."""
 KINDS = ("http", "sparql", "sql", "memory", "python")
 _NOWHERE = "http://127.0.0.1:9"
 
@@ -74,14 +78,29 @@ def require_example(settings: Mapping[str, Any]) -> None:
 
 @contextlib.contextmanager
 def example(wanted: bool) -> Any:
-    """The address of the example service, while it runs."""
+    """The address of the example service, while it runs.
+
+    Raises
+    ------
+    EnvironmentProblem
+        If no package is installed that has it.
+    """
     if not wanted:
         yield _NOWHERE
         return
-    from topwater_lab.services import started
-
-    with started() as service:
+    start = _example_starter()
+    with start() as service:
         yield service.url
+
+
+def _example_starter() -> Callable[[], contextlib.AbstractContextManager[Any]]:
+    """What starts the example service: a plug-in, since no service is part of the product."""
+    name = EXAMPLE.removeprefix("example:")
+    entry = next(iter(entry_points(group=EXAMPLES, name=name)), None)
+    if entry is None:
+        raise lab_missing(f"the service {EXAMPLE}")
+    start: Callable[[], contextlib.AbstractContextManager[Any]] = entry.load()
+    return start
 
 
 def _followers(at: str) -> dict[str, Any]:

@@ -58,7 +58,9 @@ class Settings:
 
 
 EngineMaker = Callable[[Settings, bool], Engine]
-algorithms: Registry[EngineMaker] = Registry("algorithm")
+algorithms: Registry[EngineMaker] = Registry(
+    "algorithm", group="topwater.algorithms", in_lab=("cpm/w", "snn")
+)
 
 
 def _composed(band: Rule, filter_: Rule | None, *, watched: bool = False) -> EngineMaker:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from topwater.cli.terminal import Debug, Quiet, examples_of, told
+from topwater.cli.terminal import Debug, Quiet, examples_of, plain_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,10 +48,10 @@ def core(
 
     Speed is a ratio to one numpy.max over the same scores. Takes about a quarter of an hour.
     """
-    from topwater_lab.bench.core import FULL, QUICK, bench_core
+    from topwater_lab.bench.core_speed import FULL, QUICK, bench_core
 
     names = [name.strip() for name in lists.split(",") if name.strip()]
-    with told(debug):
+    with plain_errors(debug):
         report = bench_core(QUICK if quick else FULL, names, seed=seed, quiet=quiet)
     _tell(report, as_json, _show, "targets of panes")
 
@@ -89,7 +89,7 @@ def spark(
     from topwater_lab.bench.spark_tables import show
 
     effort = spark_speed.quick if quick else spark_speed.full
-    with told(debug):
+    with plain_errors(debug):
         chosen = effort() if rows is None else effort(rows)
         report = spark_speed.bench_spark(chosen, seed=seed, quiet=quiet)
     _tell(report, as_json, show, "targets on Spark")
@@ -115,7 +115,7 @@ def remote(
     from topwater_lab.bench.remote_punctuality import FULL, QUICK, bench_remote
     from topwater_lab.bench.remote_tables import show
 
-    with told(debug):
+    with plain_errors(debug):
         report = bench_remote(QUICK if quick else FULL, seed=seed, quiet=quiet)
     _tell(report, as_json, show, "targets of remote sources")
 
@@ -153,7 +153,7 @@ def standing(
     """
     from topwater_lab.bench.standing_tables import show, show_errors
 
-    with told(debug):
+    with plain_errors(debug):
         part = (data, k, d, algorithms)
         report = _errors(quick, runs, seed, quiet) if errors else _speed(quick, part, seed, quiet)
     _tell(report, as_json, show_errors if errors else show, "targets of standing queries")

@@ -18,7 +18,7 @@ import numpy as np
 from topwater.candidates import build, sweep
 from topwater.candidates.runs import nothing, reduce
 from topwater.model import Arrivals
-from topwater_lab.bench.core_points import Point, Stream
+from topwater_lab.bench.core_grid import Point, Stream
 from topwater_lab.bench.duckdb_engine import DuckDB
 from topwater_lab.bench.harness import NEVER, Spent, timed
 from topwater_lab.bench.peer_job import Answers, Engine, Form, Job

@@ -15,7 +15,7 @@ import numpy as np
 
 from topwater.candidates.runs import pane_column
 from topwater.model import Arrivals, FloatArray, IntArray, KeyArray
-from topwater_lab.bench.core_points import Point
+from topwater_lab.bench.core_grid import Point
 
 Answers: TypeAlias = tuple[FloatArray, KeyArray]
 """The scores and keys of all windows, one after the other, each best first."""

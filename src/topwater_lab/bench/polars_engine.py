@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from topwater_lab.bench.core_points import Point
+from topwater_lab.bench.core_grid import Point
 from topwater_lab.bench.peer_job import (
     Answers,
     Form,

@@ -17,10 +17,10 @@ from topwater.standing.algorithms import Settings, algorithms
 from topwater_lab.bench.harness import Spent, timed
 from topwater_lab.bench.standing_data import Sample, numpy_pass, sample, score_pass
 from topwater_lab.bench.standing_targets import APPROXIMATE
+from topwater_lab.rivals import RIVALS
 
 WINDOW = 40_000
 BUFFER = 2_000
-RIVALS = ("cpm/w", "snn")
 _FIRST = 500
 _MOST = 100_000
 _LEAST = 1_000

@@ -16,7 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailableNow
 
 from topwater.errors import QueryError
-from topwater_lab.bids.bids import Bids, bids_from
+from topwater_lab.bids.generator import Bids, bids_from
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping, Sequence
@@ -36,7 +36,7 @@ class GeneratedSource(DataSource):
     Options
     -------
     rows_per_second, seconds, seed, lots, disorder_ms, origin_ms
-        As in :class:`topwater_lab.bids.bids.Bids`.
+        As in :class:`topwater_lab.bids.generator.Bids`.
     seconds_per_batch
         How much event time one micro-batch covers (default 10).
     tasks

@@ -4,10 +4,3 @@ It runs a query with a remote part on Spark, against a real service that limits 
 asked, and shows as windows close how right the answers are beside what others would have answered
 with the same number of look-ups. In the end it writes a report.
 """
-
-from topwater_lab.demo.display import JsonLines, Lines
-from topwater_lab.demo.findings import Report, made
-from topwater_lab.demo.run import OUT, Wishes, run
-from topwater_lab.demo.scene import Scene
-
-__all__ = ["OUT", "JsonLines", "Lines", "Report", "Scene", "Wishes", "made", "run"]

@@ -16,11 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from topwater.show.console import waiting
+from topwater_lab.demo.contenders import METRICS, TABLE, Contender, Field, Metric, Verdict, mean
 from topwater_lab.demo.findings import Report
-from topwater_lab.demo.rivals import METRICS, TABLE, Contender, Field, Metric, Verdict, mean
 from topwater_lab.demo.scene import K, Remote, Scene
 from topwater_lab.demo.sentences import closing
-from topwater_lab.demo.windows_shown import Window, described, label
+from topwater_lab.demo.window_comparison import Window, described, label
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -10,7 +10,7 @@ from typing import Any
 
 from topwater.local import run as run_locally
 from topwater.model import Answer
-from topwater_lab.demo.rivals import (
+from topwater_lab.demo.contenders import (
     METRICS,
     Contender,
     Field,

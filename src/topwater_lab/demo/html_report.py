@@ -12,11 +12,11 @@ from topwater.model import Answer, LookUp
 from topwater.show.charts import Series, line_chart
 from topwater.show.notebook import ANSWER_STYLE, ranking_html
 from topwater.show.pages import Marked, legend, page, section, table
+from topwater_lab.demo.contenders import METRICS, TABLE, Contender, Metric, mean
 from topwater_lab.demo.findings import Report, versions
-from topwater_lab.demo.rivals import METRICS, TABLE, Contender, Metric, mean
 from topwater_lab.demo.scene import K
 from topwater_lab.demo.sentences import needs, paid, traffic
-from topwater_lab.demo.windows_shown import described, label
+from topwater_lab.demo.window_comparison import described, label
 
 _COLOURS = ("#d6403a", "#3f7fbf", "#c98a1b", "#8a8a8a")
 _SMOOTH = 5

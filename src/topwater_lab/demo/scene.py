@@ -177,7 +177,7 @@ class Remote:
             )
         return (
             f"The remote side is no service, since the package {missing_package()} is missing, but "
-            'a part of\nSpark\'s workers. For a real one: pip install "topwater[serve]"'
+            'a part of\nSpark\'s workers. For a real one: pip install "topwater[lab]"'
         )
 
     def traffic(self) -> Traffic | None:

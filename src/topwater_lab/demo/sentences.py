@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from topwater_lab.demo.contenders import METRICS, Metric, Rung
 from topwater_lab.demo.findings import Report
-from topwater_lab.demo.rivals import METRICS, Metric, Rung
-from topwater_lab.demo.windows_shown import label
+from topwater_lab.demo.window_comparison import label
 
 
 def closing(report: Report) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from topwater_lab.experiments.run_grid import Job
+from topwater_lab.experiments.parallel_runs import Job
 from topwater_lab.experiments.tracks import Contender
 
 EVALUATIONS = 60

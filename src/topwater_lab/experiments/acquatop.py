@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from topwater.replica.utility import Aim
 from topwater_lab.experiments.evening import EVALUATIONS, Counts
-from topwater_lab.experiments.run_grid import Job, sums
+from topwater_lab.experiments.parallel_runs import Job, sums
 from topwater_lab.experiments.tracks import AIMED, CARRIED, CLAIRVOYANT, Contender
 
 Metric = Literal["ndcg", "precision"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from topwater.cli.terminal import Debug, Quiet, examples_of, told
+from topwater.cli.terminal import Debug, Quiet, examples_of, plain_errors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,10 +59,10 @@ def acquatop(
     """
     from topwater_lab.experiments import acquatop as experiments
     from topwater_lab.experiments.experiment_report import acquatop_page
-    from topwater_lab.experiments.run_grid import run_jobs
+    from topwater_lab.experiments.parallel_runs import run_jobs
 
     folder = _folder(data)
-    with told(debug):
+    with plain_errors(debug):
         chosen = _counts(counts)
         jobs = experiments.jobs(folder, chosen, quick=quick)
         records = run_jobs(jobs, spark=spark, quiet=quiet)
@@ -94,10 +94,10 @@ def acqua(
     """ACQUA's Tables 1 and 2: join accuracy by proposer and ranker, over 60 windows."""
     from topwater_lab.experiments import acqua as experiments
     from topwater_lab.experiments.experiment_report import acqua_page
-    from topwater_lab.experiments.run_grid import run_jobs
+    from topwater_lab.experiments.parallel_runs import run_jobs
 
     folder = _folder(data)
-    with told(debug):
+    with plain_errors(debug):
         records = run_jobs(experiments.jobs(folder, quick=quick), spark=spark, quiet=quiet)
     summary = experiments.summary(records)
     about = f"{_source(folder)}, the first {experiments.EVALUATIONS} windows."

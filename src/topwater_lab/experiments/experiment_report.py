@@ -25,7 +25,7 @@ from topwater_lab.experiments.acquatop import (
     Sweep,
 )
 from topwater_lab.experiments.claims import Claim, improvements, judged
-from topwater_lab.experiments.run_grid import column
+from topwater_lab.experiments.parallel_runs import column
 from topwater_lab.experiments.tracks import AIMED, CARRIED, CLAIRVOYANT
 
 SHOWN = (*PUBLISHED, UNLIMITED, OURS, CARRIED, CLAIRVOYANT)

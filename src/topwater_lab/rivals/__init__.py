@@ -1,11 +1,14 @@
 """CPM/w and SNN, compiled: algorithms for standing queries, to compare ours with.
 
 Importing this package adds them to :data:`topwater.standing.algorithms.algorithms`, by the names
-``cpm/w`` and ``snn``.
+``cpm/w`` and ``snn``. Where it is installed, asking for these names imports it.
 """
 
 from topwater.standing.algorithms import EngineMaker, Settings, algorithms
 from topwater.standing.engines import Engine
+
+RIVALS = ("cpm/w", "snn")
+"""Their names."""
 
 
 def _gridded(*, skyband: bool) -> EngineMaker:

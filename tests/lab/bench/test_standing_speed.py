@@ -39,6 +39,7 @@ from topwater_lab.bench.standing_runs import (
 )
 from topwater_lab.bench.standing_tables import show, show_errors
 from topwater_lab.bench.standing_targets import check_targets
+from topwater_lab.rivals import RIVALS
 
 TINY = Effort(
     grid=(Point("uniform", 2, 3, 8), Point("clustered", 4, 1, 8), Point("correlated", 3, 5, 8)),
@@ -62,7 +63,7 @@ def report() -> dict[str, Any]:
 
 
 def test_every_algorithm_is_in_the_report_at_every_point(report: dict[str, Any]) -> None:
-    assert {row["algorithm"] for row in report["rows"]} == set(algorithms)
+    assert {row["algorithm"] for row in report["rows"]} == {*algorithms, *RIVALS}
     assert len(report["rows"]) == len(TINY.grid) * len(contenders(TINY))
     for row in report["rows"]:
         assert set(ASKED_FOR) <= set(row)

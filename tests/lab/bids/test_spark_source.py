@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException
 
-from topwater_lab.bids.bids import Bids
+from topwater_lab.bids.generator import Bids
 from topwater_lab.bids.spark_source import FORMAT, GeneratedReader, GeneratedSource, Rows
 
 if TYPE_CHECKING:

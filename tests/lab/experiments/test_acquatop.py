@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from topwater.cli import app
 from topwater.show.charts import Series, line_chart
-from topwater_lab.experiments import acqua, acquatop, run_grid
+from topwater_lab.experiments import acqua, acquatop, parallel_runs
 from topwater_lab.experiments.acquatop import DEFAULT, Cell, Results
 from topwater_lab.experiments.claims import judged
 from topwater_lab.experiments.experiment_report import SHOWN, acquatop_page
@@ -25,7 +25,7 @@ runner = CliRunner()
 @pytest.fixture(scope="module")
 def records() -> pa.Table:
     jobs = acquatop.jobs("", "paper", quick=True, data_sets=2, evaluations=8)
-    return run_grid.run_jobs(jobs, workers=1, quiet=True)
+    return parallel_runs.run_jobs(jobs, workers=1, quiet=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_grid_is_the_published_one() -> None:
 
 
 def test_records_hold_every_window_of_every_run(records: pa.Table) -> None:
-    assert records.schema == run_grid.SCHEMA
+    assert records.schema == parallel_runs.SCHEMA
     assert len(records) == 3 * 2 * 15 * 8
     assert set(records["policy"].to_pylist()) == set(SHOWN)
 
@@ -125,8 +125,8 @@ def test_a_flat_line_can_be_drawn() -> None:
 
 def test_jobs_in_processes_give_the_same_records(records: pa.Table) -> None:
     jobs = acquatop.jobs("", "paper", quick=True, data_sets=2, evaluations=8)[:2]
-    again = run_grid.run_jobs(jobs, workers=2, quiet=True)
-    timeless = [name for name in run_grid.SCHEMA.names if name != "seconds"]
+    again = parallel_runs.run_jobs(jobs, workers=2, quiet=True)
+    timeless = [name for name in parallel_runs.SCHEMA.names if name != "seconds"]
     first = records.slice(0, len(again)).select(timeless)
     assert again.select(timeless).to_pandas().equals(first.to_pandas())
 

@@ -1,21 +1,17 @@
-"""What is shown of a window: who should be there, and who has whom. And the live page."""
+"""What is shown of a window: who should be there, and who has whom."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from topwater.errors import EnvironmentProblem
 from topwater.model import Answer, Key
-from topwater.show.explain import promise, steps
-from topwater_lab.demo.rivals import METRICS, PUBLISHED, TABLE, Contender, Field, Verdict, truth
+from topwater_lab.demo.contenders import METRICS, PUBLISHED, TABLE, Contender, Field, Verdict, truth
 from topwater_lab.demo.scene import Scene
 
 if TYPE_CHECKING:
     from topwater.live import Page
-    from topwater_lab.demo.run import Wishes
 
 
 def label(contender: Contender) -> str:
@@ -78,31 +74,3 @@ class Window:
             truth=Truth(self.ours.precision, self.ours.ndcg),
             rivals={name: Truth(each.precision, each.ndcg) for name, each in self.rivals.items()},
         )
-
-
-@contextlib.contextmanager
-def opened(scene: Scene, wishes: Wishes, note: Callable[[str], None]) -> Iterator[Page]:
-    """The live page; on another port if that one is taken."""
-    with contextlib.ExitStack() as ending:
-        try:
-            page = ending.enter_context(_page(scene, wishes.port))
-        except EnvironmentProblem:
-            page = ending.enter_context(_page(scene, 0))
-            note(f"port {wishes.port} is taken, so the live page is at another one")
-        yield page
-
-
-def _page(scene: Scene, port: int) -> contextlib.AbstractContextManager[Page]:
-    from topwater.live import Page
-
-    query = scene.query()
-    told = [f"{title}: {text}" for title, text in steps(query)]
-    return Page.started(
-        "Who matters most right now?",
-        "\n".join([scene.asked, "", *told, "", promise(query)]),
-        port=port,
-        waiting="Spark is starting",
-        values=["mentions"],
-        remote="growth",
-        budget=scene.budget,
-    )

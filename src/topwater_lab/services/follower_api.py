@@ -21,8 +21,8 @@ from starlette.routing import Route
 from topwater.errors import QueryError
 from topwater.model import Millis
 from topwater_lab.experiments.generated_evening import START
-from topwater_lab.services.endpoint import USER, Graph
 from topwater_lab.services.faults import Faults, Faulty, altered
+from topwater_lab.services.follower_graph import USER, Graph
 from topwater_lab.services.followers import FIRST, Followers
 from topwater_lab.services.request_gate import Gate
 from topwater_lab.services.service_settings import ServiceSettings

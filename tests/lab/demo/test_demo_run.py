@@ -21,9 +21,8 @@ from rich.console import Console
 from topwater.errors import EnvironmentProblem
 from topwater.local import run as run_locally
 from topwater.model import Answer, Row
-from topwater_lab.demo import JsonLines, Lines, Report, Scene, Wishes, made, scene
-from topwater_lab.demo.html_report import written
-from topwater_lab.demo.rivals import (
+from topwater_lab.demo import scene
+from topwater_lab.demo.contenders import (
     LIVES,
     PUBLISHED,
     TABLE,
@@ -36,8 +35,13 @@ from topwater_lab.demo.rivals import (
     rungs,
     truth,
 )
-from topwater_lab.demo.run import Stopwatch, run
-from topwater_lab.demo.windows_shown import Window, label, opened
+from topwater_lab.demo.demo_page import opened_page
+from topwater_lab.demo.demo_run import Stopwatch, Wishes, run
+from topwater_lab.demo.display import JsonLines, Lines
+from topwater_lab.demo.findings import Report, made
+from topwater_lab.demo.html_report import written
+from topwater_lab.demo.scene import Scene
+from topwater_lab.demo.window_comparison import Window, label
 
 
 @cache
@@ -151,7 +155,7 @@ def test_without_the_extra_the_demo_says_so_and_goes_on(monkeypatch: pytest.Monk
         lines.begin(remote, others)
     lines.report(made(here, found, others), Path("report.html"))
     assert "the package pyoxigraph is missing" in shown.getvalue()
-    assert 'pip install "topwater[serve]"' in shown.getvalue()
+    assert 'pip install "topwater[lab]"' in shown.getvalue()
     assert "14 look-ups without a service; none was lost" in shown.getvalue()
 
 
@@ -162,7 +166,7 @@ def test_a_port_that_is_taken_is_no_reason_to_stop() -> None:
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = busy.getsockname()[1]
-        with opened(here, Wishes(port=port), notes.append) as page:
+        with opened_page(here, Wishes(port=port), notes.append) as page:
             assert f":{port}/" not in page.url
     assert notes == [f"port {port} is taken, so the live page is at another one"]
 

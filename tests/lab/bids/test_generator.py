@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topwater.errors import QueryError
-from topwater_lab.bids.bids import SCHEMA, Bids, bids_from
+from topwater_lab.bids.generator import SCHEMA, Bids, bids_from
 
 FIRST = [("lot-5071", 14.19), ("lot-4245", 16.93), ("lot-3451", 10.0)]
 BIDS = Bids(rows_per_second=20, seconds=30, disorder_ms=700, lots=50)

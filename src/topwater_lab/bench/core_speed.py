@@ -21,7 +21,7 @@ from topwater.candidates import build, lists, one_by_one, sweep
 from topwater.errors import QueryError
 from topwater.model import IntArray
 from topwater.protocols import CandidateList, Sweeps
-from topwater_lab.bench.core_points import Point, Stream, paper_grid, quick_grid
+from topwater_lab.bench.core_grid import Point, Stream, paper_grid, quick_grid
 from topwater_lab.bench.core_targets import check_targets
 from topwater_lab.bench.harness import NEVER, Spent, Ticker, peak_memory, ticking, timed
 from topwater_lab.bench.peer_engines import ENGINES, compete
@@ -312,7 +312,7 @@ def _measure_engine(name: str, point: Point, stream: Stream, effort: Effort) -> 
     try:
         best = compete(name, point, stream, effort.engine_rows, effort.total_seconds)
     except ImportError:
-        return row(skipped=f"{name} is not installed: pip install topwater[bench]")
+        return row(skipped=f"{name} is not installed: pip install topwater[lab]")
     if isinstance(best, str):
         return row(skipped=best)
     max_seconds = min(max_seconds, _max_pass(point, stream, 0))

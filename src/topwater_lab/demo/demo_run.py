@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from topwater.errors import EnvironmentProblem
 from topwater.jobs.signals import stop_flag
-from topwater_lab.demo.demo_stream import answers
+from topwater_lab.demo.contenders import LADDER, Field, Rung, Verdict, field_of, judged, rungs
+from topwater_lab.demo.demo_page import opened_page
 from topwater_lab.demo.findings import Report, made
 from topwater_lab.demo.html_report import written
-from topwater_lab.demo.rivals import LADDER, Field, Rung, Verdict, field_of, judged, rungs
 from topwater_lab.demo.scene import Remote, Scene
-from topwater_lab.demo.windows_shown import Window, label, opened
+from topwater_lab.demo.spark_answers import answers
+from topwater_lab.demo.window_comparison import Window, label
 
 if TYPE_CHECKING:
     from topwater.live import Page
@@ -105,7 +106,9 @@ def run(scene: Scene, display: Display, wishes: Wishes | None = None) -> Report:
     path = _prepared(wishes.out)
     watch = Stopwatch()
     with contextlib.ExitStack() as ending:
-        page = ending.enter_context(opened(scene, wishes, display.note)) if wishes.live else None
+        page = (
+            ending.enter_context(opened_page(scene, wishes, display.note)) if wishes.live else None
+        )
         ending.callback(display.end)
         if page is not None:
             display.live(page.url)

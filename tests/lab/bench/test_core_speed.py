@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from topwater.candidates import build, sweep
 from topwater.errors import QueryError
 from topwater_lab.bench import bench_commands
-from topwater_lab.bench import core as core
-from topwater_lab.bench.core_points import Point, Stream, paper_grid, quick_grid
+from topwater_lab.bench import core_speed as core
+from topwater_lab.bench.core_grid import Point, Stream, paper_grid, quick_grid
 from topwater_lab.bench.core_targets import check_targets
 from topwater_lab.bench.harness import NEVER, Spent, peak_memory, short, timed
 from topwater_lab.bench.peer_engines import ENGINES, held_tops, slides_for

@@ -27,8 +27,8 @@ from topwater.remote.sparql_source import SparqlSource
 from topwater_lab import services
 from topwater_lab.experiments.generated_evening import LENGTH, START, make_evening
 from topwater_lab.experiments.workloads import changing
-from topwater_lab.services.app import App
 from topwater_lab.services.faults import Faults
+from topwater_lab.services.follower_api import App
 from topwater_lab.services.followers import CHANGING, Followers
 from topwater_lab.services.request_gate import Gate
 from topwater_lab.services.service_process import _bound
@@ -370,7 +370,7 @@ def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     result = CliRunner().invoke(app, ["serve-example", "followers"])
     assert result.exit_code == 3
     assert result.stderr == (
-        'error: the package pyoxigraph is not installed\n  fix: pip install "topwater[serve]"\n'
+        'error: the package pyoxigraph is not installed\n  fix: pip install "topwater[lab]"\n'
     )
 
 
