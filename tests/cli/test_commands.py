@@ -68,24 +68,6 @@ def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(result.exception, EnvironmentProblem)
 
 
-NOBODY = Contender("nobody", ())
-REPORT = Report(Scene(), (), NOBODY, Field((), (), NOBODY, NOBODY), differing=1)
-
-
-def test_a_wrong_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(demo_run, "run", lambda *_: REPORT)
-    result = runner.invoke(app, ["demo", "--json"])
-    assert result.exit_code == 1
-    assert "1 windows differ from the same query in process" in result.stderr
-
-
-def test_an_unknown_policy_is_refused_before_spark_starts() -> None:
-    result = runner.invoke(app, ["demo", "--policy", "best"])
-    assert result.exit_code == 2
-    assert "'best' is unknown" in result.stderr
-    assert "worth" in result.stderr
-
-
 def test_the_cause_is_found_in_what_java_says() -> None:
     said = "An error occurred while calling o4.parquet.\n: org.apache.spark.SparkException: "
     said += "[FAILED_READ_FILE.NO_HINT] Encountered error while reading in/1.json.\n"

@@ -159,18 +159,6 @@ def test_without_the_extra_the_demo_says_so_and_goes_on(monkeypatch: pytest.Monk
     assert "14 look-ups without a service; none was lost" in shown.getvalue()
 
 
-def test_a_port_that_is_taken_is_no_reason_to_stop() -> None:
-    here, _, _ = played(2, 7)
-    notes = list[str]()
-    with socket.socket() as busy:
-        busy.bind(("127.0.0.1", 0))
-        busy.listen()
-        port = busy.getsockname()[1]
-        with opened_page(here, Wishes(port=port), notes.append) as page:
-            assert f":{port}/" not in page.url
-    assert notes == [f"port {port} is taken, so the live page is at another one"]
-
-
 def test_a_folder_that_can_not_be_written_is_said_before_anything_starts(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EnvironmentProblem, match="can't be written"):

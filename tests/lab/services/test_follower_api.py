@@ -360,20 +360,6 @@ def test_a_port_that_is_taken() -> None:
             pass
 
 
-def test_a_package_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *more: None if name == "pyoxigraph" else find(name, *more),
-    )
-    result = CliRunner().invoke(app, ["serve-example", "followers"])
-    assert result.exit_code == 3
-    assert result.stderr == (
-        'error: the package pyoxigraph is not installed\n  fix: pip install "topwater[lab]"\n'
-    )
-
-
 @pytest.mark.parametrize(
     ("settings", "field"),
     [
@@ -387,12 +373,6 @@ def test_settings_that_can_not_work(settings: dict[str, Any], field: str) -> Non
     with pytest.raises(QueryError) as caught:
         ServiceSettings(**settings)
     assert caught.value.field == field
-
-
-def test_settings_on_the_command_line() -> None:
-    result = CliRunner().invoke(app, ["serve-example", "followers", "--fault", "nothing"])
-    assert result.exit_code == 2
-    assert result.stderr.startswith("error: fault: 'nothing' is unknown\n  fix: use one of: hangs")
 
 
 def test_what_was_asked_is_written_down(service: services.Service, client: httpx.Client) -> None:
