@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.distributions import hide_lab, install
+from tests.support.distributions import install
 from topwater.errors import QueryError
 from topwater.protocols import Registry
 
@@ -58,17 +58,3 @@ def test_what_is_in_the_laboratory_is_said_where_that_is_missing() -> None:
 def test_what_is_not_a_name(name: object) -> None:
     with pytest.raises(QueryError, match="is unknown"):
         SHAPES[name]  # type: ignore[index]
-
-
-def test_algorithms_of_the_laboratory(monkeypatch: pytest.MonkeyPatch) -> None:
-    from topwater.standing import Standing
-    from topwater.standing.algorithms import algorithms
-
-    for name in ("cpm/w", "snn"):
-        assert Standing(["x"], algorithm=name)
-        assert name in algorithms
-        monkeypatch.delitem(algorithms._entries, name)
-    hide_lab(monkeypatch)
-    with pytest.raises(QueryError) as caught:
-        Standing(["x"], algorithm="snn")
-    assert caught.value.fix.endswith('; cpm/w and snn come with: pip install "topwater[lab]"')

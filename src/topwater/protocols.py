@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from topwater.errors import QueryError
 from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray, Millis
@@ -177,20 +177,20 @@ class Registry(Generic[T]):
         self._entries[name] = (entry, summary)
 
     def __getitem__(self, name: str) -> T:
-        if not isinstance(name, str) or name not in self._entries:
-            self._load(name)
-        try:
-            return self._entries[name][0]
-        except (KeyError, TypeError):
-            raise QueryError(
-                f"{name!r} is unknown", field=self.kind, fix=self._alternatives()
-            ) from None
+        entry = self._entry(name)
+        if entry is None:
+            raise QueryError(f"{name!r} is unknown", field=self.kind, fix=self._alternatives())
+        return entry[0]
 
-    def _load(self, name: object) -> None:
-        """Import what other packages offer by this name."""
-        for entry in self._offered():
-            if entry.name == name:
-                entry.load()
+    def _entry(self, name: Any) -> tuple[T, str] | None:
+        """What stands by this name; another package that offers it is imported."""
+        if not isinstance(name, str):
+            return None
+        if name not in self._entries:
+            for offer in self._offered():
+                if offer.name == name:
+                    offer.load()
+        return self._entries.get(name)
 
     def _offered(self) -> Iterable[EntryPoint]:
         if not self.group:

@@ -17,9 +17,7 @@ from topwater.cli.terminal import cause, plain_errors
 from topwater.errors import EnvironmentProblem
 from topwater.jobs.signals import stop_flag
 from topwater_lab.demo import demo_run
-from topwater_lab.demo.contenders import Contender, Field
 from topwater_lab.demo.findings import Report
-from topwater_lab.demo.scene import Scene
 
 runner = CliRunner()
 

@@ -94,7 +94,14 @@ def test_an_app_with_several_commands_is_a_group() -> None:
 def test_help_has_all_names_and_what_they_do() -> None:
     result = invoke("--help")
     assert result.exit_code == 0
-    for words in ("greet", "Greet somebody, kindly.", "Two commands.", *LAB, "bench", "Measure, on"):
+    for words in (
+        "greet",
+        "Greet somebody, kindly.",
+        "Two commands.",
+        *LAB,
+        "bench",
+        "Measure, on",
+    ):
         assert words in result.stdout
 
 

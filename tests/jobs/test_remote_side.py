@@ -55,7 +55,7 @@ def test_a_starter_project_without_the_laboratory_says_how_to_get_it(
     hide_lab(monkeypatch)
     result = CliRunner().invoke(app, ["run", str(tmp_path / "mine" / "job.toml"), option])
     assert result.exit_code == 3
-    said = 'service example:followers comes with the laboratory, which is not installed\n  fix: pip'
+    said = "service example:followers comes with the laboratory, which is not installed\n  fix: pip"
     assert said in result.stderr
 
 

@@ -43,4 +43,4 @@ def hide_lab(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.metadata, "distributions", others)
     for name in [each for each in sys.modules if each.split(".")[0] == "topwater_lab"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "topwater_lab", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "topwater_lab", None)

@@ -118,7 +118,6 @@ MISSING: frozenset[str] = frozenset(
         "topwater.spark.standing_summary",
         "topwater.spark.text_events",
         "topwater.spark.workers",
-        "topwater.standing.algorithms",
         "topwater.standing.arrays",
         "topwater.standing.auto_kernels",
         "topwater.standing.bags",

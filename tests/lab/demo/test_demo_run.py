@@ -7,7 +7,6 @@ import json
 import os
 import pickle
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -35,7 +34,6 @@ from topwater_lab.demo.contenders import (
     rungs,
     truth,
 )
-from topwater_lab.demo.demo_page import opened_page
 from topwater_lab.demo.demo_run import Stopwatch, Wishes, run
 from topwater_lab.demo.display import JsonLines, Lines
 from topwater_lab.demo.findings import Report, made
