@@ -77,11 +77,11 @@ def test_answers_come_as_soon_as_they_can() -> None:
 
     answers = run(query_of(window=tumbling(10)), batches())
     assert asked == []
-    assert next(answers).window.closes == 10
+    assert next(answers).window.end == 10
     assert asked == [1, 5, 11]
-    assert next(answers).window.closes == 20
+    assert next(answers).window.end == 20
     assert asked == [1, 5, 11, 12, 25]
-    assert [answer.window.closes for answer in answers] == [30]
+    assert [answer.window.end for answer in answers] == [30]
 
 
 def test_goes_on_with_a_monitor() -> None:

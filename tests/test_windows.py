@@ -92,7 +92,7 @@ class TestBorders:
             pane   0───────  1───────  2───────  3───────
         """
         nine = sliding(9, 3, start=1)
-        assert [(w.opens, w.closes) for w in map(nine.window, range(4))] == [
+        assert [(w.start, w.end) for w in map(nine.window, range(4))] == [
             (1, 10),
             (4, 13),
             (7, 16),
@@ -148,7 +148,7 @@ class TestBorders:
         """
         four = counting(4, 2)
         assert four == Windows(4, 2, by="count")
-        assert (four.window(0).opens, four.window(0).closes) == (0, 4)
+        assert (four.window(0).start, four.window(0).end) == (0, 4)
         assert [four.span_of(p) for p in four.pane_of(np.array([1, 2, 3, 4, 5])).tolist()] == [
             (0, 0),
             (0, 0),
@@ -161,7 +161,7 @@ class TestBorders:
     @given(spans, st.integers(-60, 120))
     def test_a_time_is_in_the_windows_that_its_pane_is_in(self, spans: Windows, time: int) -> None:
         pane = int(spans.pane_of(np.array([time]))[0])
-        holding = [i for i in range(400) if spans.window(i).opens < time <= spans.window(i).closes]
+        holding = [i for i in range(400) if spans.window(i).start < time <= spans.window(i).end]
         assert (pane < 0) == (not holding)
         if holding:
             assert spans.span_of(pane) == (holding[0], holding[-1])
@@ -170,7 +170,7 @@ class TestBorders:
 
     @given(spans, st.integers(-100, 300))
     def test_last_complete(self, spans: Windows, watermark: int) -> None:
-        complete = [i for i in range(700) if spans.window(i).closes < watermark]
+        complete = [i for i in range(700) if spans.window(i).end < watermark]
         last = spans.last_complete(watermark)
         assert last == complete[-1] if complete else last < 0
 

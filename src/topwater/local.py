@@ -59,7 +59,7 @@ def run(
     >>> query = TopKQuery(key="who", time="at", window=tumbling(10), score="value", k=2)
     >>> events = {"who": ["a", "b", "c"], "at": [1, 2, 12], "value": [3.0, 5.0, 4.0]}
     >>> for answer in run(query, [events]):
-    ...     print(answer.window.closes, answer.keys)
+    ...     print(answer.window.end, answer.keys)
     10 ['b', 'a']
     20 ['c']
     """

@@ -60,14 +60,14 @@ class Frozen(Mapping[str, V_co], Generic[V_co]):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """The span ``(opens, closes]``: open on the left, closed on the right.
+    """The span ``(start, end]``: open on the left, closed on the right.
 
     For count windows the two ends are event positions; the first event has position 1.
     """
 
     index: int
-    opens: Millis
-    closes: Millis
+    start: Millis
+    end: Millis
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class Row:
         Its place, from 1; its key; its score; and the time of the event, or of the key's last.
     values
         What the stream contributed, in the order of the query's ``take``.
-    remote, age, right
+    remote, age, confidence
         For a query with a remote part: the remote value; how long before the window's close it
         was fetched (None for never: an average value stands for it); and the estimated
         probability that it is still right.
@@ -198,7 +198,7 @@ class Row:
     values: tuple[float, ...] = ()
     remote: float | None = None
     age: Millis | None = None
-    right: float | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ class Answer:
         --------
         >>> answer = Answer(Window(0, 0, 10), (Row(1, "ann", 2.5, 7),))
         >>> answer.to_dict()["window"], answer.to_dict()["rows"][0]["key"]
-        ({'index': 0, 'opens': 0, 'closes': 10}, 'ann')
+        ({'index': 0, 'start': 0, 'end': 10}, 'ann')
         """
         return asdict(self) | {"problems": dict(self.problems)}
 

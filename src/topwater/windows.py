@@ -133,7 +133,7 @@ class Windows:
     --------
     >>> nine = Windows(width=9, step=3, start=1)
     >>> nine.window(1)
-    Window(index=1, opens=4, closes=13)
+    Window(index=1, start=4, end=13)
     >>> nine.pane_of(np.array([4, 10, 11])).tolist()
     [0, 2, 3]
     >>> [nine.span_of(pane) for pane in (0, 2, 3)]
@@ -208,8 +208,8 @@ class Windows:
 
     def window(self, index: int) -> Window:
         """Window number ``index``."""
-        opens = self.start + index * self.step
-        return Window(index, opens, opens + self.width)
+        start = self.start + index * self.step
+        return Window(index, start, start + self.width)
 
     def pane_of(self, times: IntArray) -> IntArray:
         """The pane of each time (or position); negative before the start."""

@@ -30,7 +30,7 @@ def test_long_lists_of_candidates_are_kept_in_two_levels(levels: int | None) -> 
     assert kept.max() > panes_kernels._SHORT
     ends = np.cumsum(sizes)
     for window in (0, 1, 7, last // 2, last):
-        first = windows.window(window).opens
+        first = windows.window(window).start
         right = items.take(slice(first, first + windows.width)).ranked().take(slice(k))
         found = answers.take(slice(ends[window] - sizes[window], ends[window]))
         assert found.key.tolist() == right.key.tolist()

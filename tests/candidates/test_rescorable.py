@@ -516,7 +516,7 @@ def test_outside_to_outside_is_exact_where_the_upper_bound_proves_it(name: str) 
 
 def fresh(rng: np.random.Generator, windows: Windows, window: int, n: int) -> list[int]:
     """Ascending times that are in this window, and in none before it."""
-    closes = windows.window(window).closes
+    closes = windows.window(window).end
     since = closes - (windows.step if window else windows.width)
     return sorted(rng.integers(since + 1, closes + 1, size=n).tolist())
 
@@ -631,7 +631,7 @@ class Changes(RuleBasedStateMachine):
         in_order=st.booleans(),
     )
     def add(self, events: list[tuple[float, int, int]], in_order: bool) -> None:
-        opens = self.windows.window(self.current).opens
+        opens = self.windows.window(self.current).start
         found = [
             (opens + int(np.ceil(share * self.windows.width)), self.names[key], float(part))
             for share, key, part in events

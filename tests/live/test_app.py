@@ -224,7 +224,7 @@ def test_those_who_leave_in_the_middle_leave_no_trace(
 
 
 def test_text_that_is_no_unicode(page: Page) -> None:
-    page.put({"window": {"opens": 0, "closes": 1}, "rows": [{"rank": 1, "label": "\ud800"}]})
+    page.put({"window": {"start": 0, "end": 1}, "rows": [{"rank": 1, "label": "\ud800"}]})
     assert get(page, "state.json").json()["windows"][0]["rows"][0]["label"] == "\ud800"
 
 

@@ -19,7 +19,7 @@ def feed_of(*answers: Answer) -> Feed:
 def shown(feed: Feed, after: int = 0) -> list[tuple[str | None, int]]:
     """Group and minute of each window that a watcher would get."""
     bodies = [json.loads(each.body) for each in feed.since(after) if each.kind == "window"]
-    return [(each.get("group"), (each["window"]["closes"] - START) // 60_000) for each in bodies]
+    return [(each.get("group"), (each["window"]["end"] - START) // 60_000) for each in bodies]
 
 
 def test_a_watcher_gets_what_is_newer() -> None:
@@ -61,7 +61,7 @@ def test_history_is_bounded_by_size() -> None:
 
 def test_one_window_is_kept_however_large() -> None:
     feed = feed_of(answer(0, "a"))
-    feed.put({"window": {"opens": 0, "closes": START * 2}, "triples": "x" * MOST_BYTES})
+    feed.put({"window": {"start": 0, "end": START * 2}, "triples": "x" * MOST_BYTES})
     assert len(feed.since(0)) == 1
 
 

@@ -39,7 +39,7 @@ def test_what_was_committed_since(tmp_path: Path, form: Literal["parquet", "json
     sink.commit(0, "ann", "bob")
     (record,) = folder.news()
     assert [row["score"] for row in record["rows"]] == [100.0, 50.0]
-    assert record["window"]["closes"] - record["window"]["opens"] == 60_000
+    assert record["window"]["end"] - record["window"]["start"] == 60_000
     assert abs(record["at"] / 1_000 - time.time()) < 60
     assert list(folder.news()) == []
     sink.commit(1, "cy")

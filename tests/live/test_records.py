@@ -13,12 +13,12 @@ from topwater.live import Truth, record_of, records_of_rows
 from topwater.live.records import LONGEST, MOST_LOOK_UPS, MOST_ROWS
 from topwater.model import Answer, Row, Window
 
-WINDOW = {"opens": 0, "closes": 60_000}
+WINDOW = {"start": 0, "end": 60_000}
 
 
 def test_an_answer_as_a_record() -> None:
     record = record_of(answer(0, "ann", "bob", group="north"))
-    assert record["window"] == {"opens": START, "closes": START + MINUTE}
+    assert record["window"] == {"start": START, "end": START + MINUTE}
     assert record["group"] == "north"
     assert [row["label"] for row in record["rows"]] == ["ann", "bob"]
     assert record["exact"] is True
@@ -54,7 +54,7 @@ def test_what_is_no_number_is_none(odd: float) -> None:
     made = Answer(Window(0, 0, 1), (Row(1, "a", odd, 0, (odd,), odd, None, odd),))
     record = record_of(made)
     row = record["rows"][0]
-    assert row["score"] is row["remote"] is row["right"] is None
+    assert row["score"] is row["remote"] is row["confidence"] is None
     assert row["values"] == [None]
     json.dumps(record, allow_nan=False)
 
@@ -76,7 +76,7 @@ def test_what_is_sent_of_a_window_is_bounded() -> None:
     ("given", "field"),
     [
         ({}, "window"),
-        ({"window": {"opens": 0}}, "window"),
+        ({"window": {"start": 0}}, "window"),
         ({"window": "today"}, "window"),
         ({"window": WINDOW, "row": []}, "row"),
         ({"window": WINDOW, "rows": [{"label": "a"}]}, "rows"),
@@ -154,7 +154,7 @@ def test_triples_of_construct() -> None:
 )
 def test_times_in_every_form(when: Any) -> None:
     (record,) = records_of_rows([{"window_end": when, "rank": 1, "key": "a"}])
-    assert record["window"]["closes"] == START
+    assert record["window"]["end"] == START
 
 
 def test_rows_that_are_no_answers() -> None:

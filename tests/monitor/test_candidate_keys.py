@@ -99,9 +99,9 @@ class Stage:
         """(key, score) of the k best, from all events and by the values at the close."""
         last: dict[Any, tuple[int, float]] = {}
         for key, time, amount in self.events:
-            if answer.window.opens < time <= answer.window.closes:
+            if answer.window.start < time <= answer.window.end:
                 last[key] = max(last.get(key, (time, amount)), (time, amount))
-        at = answer.window.closes
+        at = answer.window.end
         found = [
             (score(amount, self.source.value(key, at=at)), time, key)
             for key, (time, amount) in last.items()
@@ -184,7 +184,7 @@ def test_what_is_called_exact_is_the_truth(
             assert found == again
             if found is not None and found.exact:
                 assert shown(found) == stages[0].truth(found, SCORES[score])
-                assert all(row.age == 0 and row.right == 1.0 for row in found.rows)
+                assert all(row.age == 0 and row.confidence == 1.0 for row in found.rows)
     assert stages[0].source.calls == stages[1].source.calls
 
 
@@ -279,7 +279,7 @@ def test_a_changed_key_outside_the_list_comes_in_with_a_bound() -> None:
     assert second is not None
     assert (shown(first), first.exact) == ([("c", 5.0)], True)
     assert (shown(second), second.exact) == ([("c", 41.0)], False)
-    assert (second.rows[0].remote, second.rows[0].age, second.rows[0].right) == (40.0, 0, 1.0)
+    assert (second.rows[0].remote, second.rows[0].age, second.rows[0].confidence) == (40.0, 0, 1.0)
     assert stage.truth(second, SCORES["amount + remote"]) == [("c", 45.0)]
 
 
@@ -296,7 +296,7 @@ def test_keys_never_fetched_come_first_and_count_as_average_ones(policy: str) ->
     assert set(stage.source.calls[-1]) == {"c", "d"}
     unknown = {row.key: row for row in answer.rows if row.age is None}
     assert set(unknown) == {"c", "d"}
-    assert all(row.remote == 15.0 and row.right == 0.0 for row in unknown.values())
+    assert all(row.remote == 15.0 and row.confidence == 0.0 for row in unknown.values())
     assert not answer.exact
 
 

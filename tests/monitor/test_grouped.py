@@ -58,7 +58,7 @@ def test_each_group_is_a_query_of_its_own(seed: int, take: Any) -> None:
         rows = table.filter(pa.compute.equal(table.column("where"), group))
         assert essence(mine) == essence(list(run(alone, [rows])))
         assert mine
-    order = [(answer.window.closes, answer.group) for answer in answers]
+    order = [(answer.window.end, answer.group) for answer in answers]
     assert order == sorted(order)
     total = sum((answer.counts for answer in answers), Counts())
     assert total.events == table.num_rows
@@ -70,7 +70,7 @@ def test_a_silent_group_is_answered_on_time() -> None:
     monitor.ingest({"at": [10], "who": [1], "value": [1.0], "where": ["a"]})
     monitor.ingest({"at": [141], "who": [2], "value": [1.0], "where": ["b"]})
     assert monitor.watermark == 141
-    assert [(each.window.closes, each.group) for each in monitor.close_until(141)] == [(100, "a")]
+    assert [(each.window.end, each.group) for each in monitor.close_until(141)] == [(100, "a")]
 
 
 def test_a_late_event_of_a_forgotten_group_opens_no_window_again() -> None:

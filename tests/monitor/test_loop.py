@@ -243,7 +243,7 @@ class TestTime:
         monitor.ingest(batch_of([(1, 11, 1.0)]))
         assert monitor.next_close() == 13
         assert monitor.close_until(12) == []
-        assert [a.window.closes for a in monitor.close_until(13)] == [12]
+        assert [a.window.end for a in monitor.close_until(13)] == [12]
         assert monitor.next_close() == 15
 
     def test_an_event_at_the_end_is_in_the_window(self) -> None:
@@ -312,10 +312,10 @@ class TestTime:
         monitor = TopKMonitor.build(query_of(window=tumbling(1), empty_windows=2))
         monitor.ingest(batch_of([(1, 1, 1.0), (2, 7, 1.0)]))
         answers = monitor.close_until(6)
-        assert [a.window.closes for a in answers] == [1, 2, 3]
+        assert [a.window.end for a in answers] == [1, 2, 3]
         assert monitor.counts == Counts(skipped_windows=2)
         answers = monitor.flush()
-        assert [(a.window.closes, a.counts.skipped_windows) for a in answers] == [(7, 3)]
+        assert [(a.window.end, a.counts.skipped_windows) for a in answers] == [(7, 3)]
 
     def test_counts_are_there_even_if_no_window_ever_closes(self) -> None:
         monitor = TopKMonitor.build(query_of())

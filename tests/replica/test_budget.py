@@ -118,7 +118,7 @@ def test_with_an_unlimited_budget_answers_are_the_truth(
         return more.get("default", true) if np.isnan(true) else true
 
     for answer in loop.answers(until=80):
-        inside = keys_of(events, answer.window.opens, answer.window.closes)
+        inside = keys_of(events, answer.window.start, answer.window.end)
         asked = source.calls.pop(0) if inside else []
         assert len(set(asked)) == len(asked)
         assert inside <= set(asked)
@@ -126,12 +126,12 @@ def test_with_an_unlimited_budget_answers_are_the_truth(
             assert inside == set(asked)
         assert answer.exact == inside.isdisjoint(failing)
         if answer.exact:
-            at_close = partial(value, at=answer.window.closes)
+            at_close = partial(value, at=answer.window.end)
             right = one_rule(
                 query, events, answer, lambda n, r: sign * SCORES[score](n, r), at_close
             )
             assert shown(answer) == [(key, sign * each) for key, each in right]
-            assert all(row.age == 0 and row.right == 1.0 for row in answer.rows)
+            assert all(row.age == 0 and row.confidence == 1.0 for row in answer.rows)
     assert not source.calls
 
 

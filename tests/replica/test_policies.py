@@ -106,7 +106,7 @@ def fetched_by(settings: dict[str, Any]) -> list[list[Any]]:
     chosen = RefreshSettings.of({"remote": "remote", "budget": 4, "spare": 2, **settings})
     refresher = Refresher(chosen, query.score, query.window, query.k, source, source.truth)
     for window in range(4):
-        closes = query.window.window(window).closes
+        closes = query.window.window(window).end
         keys = np.arange(0, 12, 1 + window // 2)
         source.now = closes
         stream = {"n": np.ones(len(keys))}

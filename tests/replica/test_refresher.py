@@ -100,13 +100,13 @@ def test_with_fetches_enough_what_is_called_exact_is_the_truth(
             events,
             answer,
             lambda n, r: sign * SCORES[score](n, r),
-            partial(source.value, at=answer.window.closes),
+            partial(source.value, at=answer.window.end),
         )
         if policy not in ("worth", "asm", "bsm"):
             assert answer.exact
         if answer.exact:
             assert shown(answer) == [(key, sign * each) for key, each in right]
-            assert all(row.age == 0 and row.right == 1.0 for row in answer.rows)
+            assert all(row.age == 0 and row.confidence == 1.0 for row in answer.rows)
 
 
 @SLOW
@@ -173,7 +173,7 @@ def test_the_budget_is_kept_and_no_key_is_fetched_twice(policy: str, budget: int
 
 
 def keys_in(answer: Answer, events: list[tuple[Any, int]]) -> list[Any]:
-    return [key for key, at in events if answer.window.opens < at <= answer.window.closes]
+    return [key for key, at in events if answer.window.start < at <= answer.window.end]
 
 
 def test_asm_reads_all_candidates_whatever_the_budget() -> None:
@@ -222,7 +222,7 @@ def test_an_unknown_key_counts_as_an_average_one_and_is_marked(policy: str) -> N
     answer = loop.answer()
     unknown = {row.key: row for row in answer.rows if row.age is None}
     assert set(unknown) == {"c", "d"}
-    assert all(row.remote == 15.0 and row.right == 0.0 for row in unknown.values())
+    assert all(row.remote == 15.0 and row.confidence == 0.0 for row in unknown.values())
     assert answer.freshness is not None
     assert answer.freshness.precision < 1.0 or len(answer.rows) <= 9
     assert not answer.exact
@@ -440,7 +440,7 @@ def test_worth_with_fetches_enough_shows_the_right_keys(score: str, changes: int
         events, source = random_events(seed), Scripted(random_script(seed, changes=changes))
         query = query_of(score=score, budget=PLENTY)
         for answer in drive(query, source, events):
-            value = partial(source.value, at=answer.window.closes)
+            value = partial(source.value, at=answer.window.end)
             right = one_rule(query, events, answer, right_score[score], value)
             assert answer.keys == [key for key, _ in right], (seed, answer.window)
 

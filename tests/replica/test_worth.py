@@ -247,7 +247,7 @@ def quality(query: Any, events: Any, script: Any, minutes: int = 70, weight: flo
     found = []
     for answer in loop.answers(until=minutes * MINUTE)[10:]:
         everything = replace(query, k=1_000)
-        value = partial(source.value, at=answer.window.closes)
+        value = partial(source.value, at=answer.window.end)
         score = partial(weighed, weight=weight)
         true = [key for key, _ in one_rule(everything, events, answer, score, value)]
         gain = gains(len(true))
@@ -277,7 +277,7 @@ def test_the_estimated_precision_is_near_the_truth() -> None:
     loop.ingest(events)
     said, true = [], []
     for answer in loop.answers(until=70 * MINUTE)[15:]:
-        value = partial(source.value, at=answer.window.closes)
+        value = partial(source.value, at=answer.window.end)
         right = one_rule(query, events, answer, lambda n, r: n + r, value)
         true.append(len(set(answer.keys) & {key for key, _ in right}) / len(right))
         assert answer.freshness is not None

@@ -185,7 +185,7 @@ def test_one_wrong_date_makes_no_other_event_late(shards: int, far: int) -> None
     assert [row["key"] for row in bench.rows] == [answer.keys for answer in local]
     assert sum(answer.counts.late for answer in local) == 0
     assert sum(row["late"] for row in bench.rows) == 0
-    assert local[-1].window.closes > START + 85_000
+    assert local[-1].window.end > START + 85_000
 
 
 @pytest.mark.parametrize("group_by", [None, "team"])
@@ -213,9 +213,9 @@ def test_rows_without_a_key_end_the_windows_of_a_silent_stream(
     for file in files:
         bench.rows.clear()
         bench.run([file])
-        ends.append([row["closes"] - START for row in bench.rows])
+        ends.append([row["window_end"] - START for row in bench.rows])
     empty = [20_000] if group_by is None else []
     assert ends == [[], [10_000], empty]
     local = answered_locally(each)
-    assert [answer.window.closes - START for answer in local] == [10_000, *empty]
+    assert [answer.window.end - START for answer in local] == [10_000, *empty]
     assert sum(answer.counts.bad_key for answer in local) == (2 if empty else 1)

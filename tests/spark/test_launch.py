@@ -206,7 +206,7 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
     running.stop()
     first, *rest = answers_from(spark.read.parquet(out).toArrow(), asked)
     assert first.keys == [5]
-    assert first.window.opens < now <= first.window.closes
+    assert first.window.start < now <= first.window.end
     assert [each.keys for each in rest] == [[]] * len(rest)
     assert sum(each.counts.events for each in (first, *rest)) == 1
     assert sum(each.counts.bad for each in (first, *rest)) == 0

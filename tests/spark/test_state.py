@@ -37,7 +37,7 @@ def test_the_state_says_what_is_kept(spark: SparkSession, ran: Ran) -> None:
     assert size <= ran.progress[-1].state_bytes < size + 500
     kept = [each.holds.rankings[0] for each in states]
     assert all(each.holds.query == query() for each in states)
-    assert [each.next_window.closes for each in kept if each.next_window] == [START + 30_000] * 2
+    assert [each.next_window.end for each in kept if each.next_window] == [START + 30_000] * 2
     assert {each.holds for each in kept} == {"partials"}
     assert sum(each.rows for each in kept) == 2
     told = sum(progress.fetched - progress.failed for progress in ran.progress)

@@ -131,7 +131,7 @@ def test_the_border_the_late_the_bad_and_the_empty(
     )
     rows = topk(read_files(spark, folder), query)
     got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
-    assert [answer.window.closes - START for answer in got] == [10_000, 20_000, 30_000]
+    assert [answer.window.end - START for answer in got] == [10_000, 20_000, 30_000]
     assert [answer.keys for answer in got] == [[3, 2], [9], []]
     assert [answer.rows[0].time - START for answer in got[:2]] == [10_000, 10_001]
     late = got[1].counts
@@ -268,7 +268,7 @@ def test_the_columns_that_come_out(spark: SparkSession) -> None:
         ("values", "array<double>"),
         ("remote", "double"),
         ("age", "bigint"),
-        ("right", "double"),
+        ("confidence", "double"),
         ("exact", "boolean"),
         ("candidates", "bigint"),
     ]

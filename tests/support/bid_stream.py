@@ -34,7 +34,7 @@ def wrong_windows(bids: Bids, query: TopKQuery, found: list[Answer]) -> list[int
 
 
 def _right(answer: Answer, items: Items, query: TopKQuery) -> bool:
-    inside = (items.time > answer.window.opens) & (items.time <= answer.window.closes)
+    inside = (items.time > answer.window.start) & (items.time <= answer.window.end)
     window = items.take(np.flatnonzero(inside))
     # Sort all scores, then only the ones at or above the k-th by the full order: the same answer
     # as sorting everything by the full order, without comparing a million strings.

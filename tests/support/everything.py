@@ -68,7 +68,7 @@ class Everything:
         span = self.windows.window(window)
         latest: dict[Any, tuple[int, float]] = {}
         for time, key, part in self.events:
-            if span.opens < time <= span.closes and time >= latest.get(key, (UNSEEN, 0.0))[0]:
+            if span.start < time <= span.end and time >= latest.get(key, (UNSEEN, 0.0))[0]:
                 latest[key] = (time, part)
         found = [(part + self.remote[key], time, key) for key, (time, part) in latest.items()]
         return sorted(found, key=lambda row: (-row[0], -row[1], row[2]))

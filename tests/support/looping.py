@@ -112,7 +112,7 @@ def one_rule(
     """(key, score) of the k best of the answer's window, from scratch and by true values."""
     inside: dict[Any, list[int]] = {}
     for key, time in events:
-        if answer.window.opens < time <= answer.window.closes:
+        if answer.window.start < time <= answer.window.end:
             inside.setdefault(key, []).append(time)
     scored = [(key, score(len(times), value(key)), max(times)) for key, times in inside.items()]
     ranked = sorted(

@@ -36,7 +36,7 @@ def losses(
     lst = build(name, windows, k, spare)
     found: Counter[str] = Counter()
     for window in range(evaluations):
-        closes = windows.window(window).closes
+        closes = windows.window(window).end
         since = closes - (60 if window else 100)
         times = np.sort(rng.integers(since + 1, closes + 1, size=(closes - since) * 38 // 100))
         who = users[rng.choice(400, size=len(times), p=weight / weight.sum())]

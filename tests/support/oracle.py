@@ -76,25 +76,25 @@ class Oracle:
         self.position += 1
         at = time if self.by_time and time is not None else self.position
         self.newest = at if self.newest is None else max(self.newest, at)
-        late = self.current is not None and at <= self.window(self.current - 1).closes
+        late = self.current is not None and at <= self.window(self.current - 1).end
         self.note(late=int(late))
         if not late:
             self.used += 1
             self.seen.append(Seen(key, at, value))
-        elif self.query.late == "use" and at > self.window(self.current or 0).opens:
+        elif self.query.late == "use" and at > self.window(self.current or 0).start:
             self.seen.append(Seen(key, at, value))
 
     def close_until(self, watermark: int) -> list[Answer]:
         answers = []
         following = self.next_window()
-        while following is not None and self.window(following).closes < watermark:
+        while following is not None and self.window(following).end < watermark:
             self.current = following
             answers += self.close(self.window(following))
             self.current = following = following + 1
         return answers
 
     def close(self, window: Window) -> list[Answer]:
-        held = [e for e in self.seen if window.opens < e.time <= window.closes]
+        held = [e for e in self.seen if window.start < e.time <= window.end]
         self.empty = 0 if held else self.empty + 1
         if self.empty > self.query.empty_windows:
             self.empty = self.query.empty_windows
@@ -122,26 +122,26 @@ class Oracle:
         ]
 
     def flush(self) -> list[Answer]:
-        opens = self.window(self.current or 0).opens
+        opens = self.window(self.current or 0).start
         open_still = [e.time for e in self.seen if e.time > opens]
         if not open_still:
             return []
         last = self.current or 0
-        while self.window(last + 1).opens < max(open_still):
+        while self.window(last + 1).start < max(open_still):
             last += 1
-        return self.close_until(self.window(last).closes + 1)
+        return self.close_until(self.window(last).end + 1)
 
     def next_window(self) -> int | None:
         if self.current is not None or not self.seen:
             return self.current
         oldest, first = min(e.time for e in self.seen), 0
-        while self.window(first).closes < oldest:
+        while self.window(first).end < oldest:
             first += 1
         return first
 
     def next_close(self) -> int | None:
         following = self.next_window()
-        return None if following is None else self.window(following).closes + 1
+        return None if following is None else self.window(following).end + 1
 
     def watermark(self) -> int | None:
         if not self.by_time:

@@ -33,7 +33,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         keys, values = self.workload.initial()
-        first = self.workload.views[0].closes
+        first = self.workload.views[0].end
         rates = self.workload.remote.rates()
         for key, value, rate in zip(keys.tolist(), values.tolist(), rates.tolist(), strict=True):
             self.replica[key] = value
@@ -56,7 +56,7 @@ class Moment:
 
     @property
     def now(self) -> int:
-        return self.view.closes
+        return self.view.end
 
 
 def score(loop: Loop, view: WindowView, key: int, remote: float) -> float:
@@ -79,7 +79,7 @@ def moment(loop: Loop, view: WindowView, proposer: str) -> Moment:
     windows = loop.workload.windows
     candidates: set[int] = set()
     for later in range(2):
-        opens = view.closes - windows.width + later * windows.step
+        opens = view.end - windows.width + later * windows.step
         alive = [key for key in window if last[key] > opens]
         candidates |= set(alive[: loop.k + loop.n])
     listed = [key for key in window if key in candidates]
@@ -205,7 +205,7 @@ def play(loop: Loop, policy: str) -> list[Outcome]:
 
 
 def judged(loop: Loop, view: WindowView, elected: list[int]) -> Outcome:
-    true = {key: truth(loop, key, view.closes) for key in view.keys.tolist()}
+    true = {key: truth(loop, key, view.end) for key in view.keys.tolist()}
     right = ranking(loop, view, true)
     answer = ranking(loop, view, loop.replica)[: loop.k]
     fresh = sum(loop.replica[key] == true[key] for key in true)

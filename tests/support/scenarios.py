@@ -218,7 +218,7 @@ def snapshots(each: Scenario, shards: int) -> dict[int, bytes]:
 def _closed(monitor: TopKMonitor | GroupedMonitor, answers: list[Answer]) -> list[Answer]:
     watermark = monitor.watermark
     assert watermark is not None
-    return [answer for answer in answers if answer.window.closes < watermark]
+    return [answer for answer in answers if answer.window.end < watermark]
 
 
 class Bench:

@@ -110,9 +110,9 @@ def flat(moments: list[IntArray]) -> tuple[IntArray, IntArray]:
 
 def view(windows: Windows, index: int, spoken: list[IntArray]) -> WindowView:
     window = windows.window(index)
-    last = [at[(at > window.opens) & (at <= window.closes)].max(initial=-1) for at in spoken]
+    last = [at[(at > window.start) & (at <= window.end)].max(initial=-1) for at in spoken]
     keys = np.flatnonzero(np.array(last) >= 0)
-    return WindowView(index, window.closes, keys, {}, np.array(last)[keys])
+    return WindowView(index, window.end, keys, {}, np.array(last)[keys])
 
 
 def precision(workload: Workload, **settings: Any) -> float:
@@ -125,7 +125,7 @@ def precision(workload: Workload, **settings: Any) -> float:
     refresher.seed_replica(*workload.initial(), 0)
     found = []
     for each in workload.views:
-        source.now = each.closes
+        source.now = each.end
         ranking = refresher.refresh(each)
         found.append(oracle.judge(each.index, ranking.rows, 5).precision)
     return float(np.mean(found[10:]))

@@ -36,7 +36,7 @@ def essence(rows: list[dict[str, Any]], *dropped: str) -> list[dict[str, Any]]:
     """Answers without what shards may differ in, by window and group."""
     rows = [row for row in rows if row["kind"] == ANSWER]
     kept = [{name: row[name] for name in row if name not in dropped} for row in rows]
-    return sorted(kept, key=lambda row: (row["closes"], row["group"] or ""))
+    return sorted(kept, key=lambda row: (row["window_end"], row["group"] or ""))
 
 
 def totals(rows: list[dict[str, Any]]) -> dict[str, int]:

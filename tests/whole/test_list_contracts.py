@@ -167,7 +167,7 @@ class AllLists(RuleBasedStateMachine):
     )
     def add(self, rows: list[tuple[int, float, int]]) -> None:
         scores, shares, keys = (np.array(column) for column in zip(*rows, strict=True))
-        opens = self.windows.window(self.current).opens
+        opens = self.windows.window(self.current).start
         times = opens + np.ceil(shares * self.windows.width).astype(np.int64)
         batch = self.windows.group(Items(scores.astype(np.float64), times, keys))
         for lst in (self.oracle, *self.lists.values()):

@@ -87,7 +87,7 @@ def test_freshness_and_what_the_budget_went_to(page: Page, seen: Tab) -> None:
         "5 min old",
         "never looked up",
     ]
-    assert seen.texts("#rows .fresh .right") == [
+    assert seen.texts("#rows .fresh .confidence") == [
         "100 % sure",
         "93 % sure",
         "70 % sure",
@@ -146,7 +146,7 @@ def test_text_stays_text(page: Page, seen: Tab, chromium: Browser) -> None:
         assert more.text("#title") == third + first
         assert more.text("#explained") == second
         assert more.text("#waiting") == first
-        other.put({"window": {"opens": 0, "closes": 1}, "triples": first, "columns": [first]})
+        other.put({"window": {"start": 0, "end": 1}, "triples": first, "columns": [first]})
         more.until("() => !document.getElementById('triples').hidden")
         assert more.text("#triples") == first
         assert more.errors == []
@@ -202,7 +202,7 @@ def count_answer(number: int) -> Answer:
         (count_answer, "ann"),
         (
             lambda each: {
-                "window": {"opens": 0, "closes": 9 * 10**15 + each},
+                "window": {"start": 0, "end": 9 * 10**15 + each},
                 "rows": [{"rank": 1, "label": "no time"}],
             },
             "no time",
@@ -215,7 +215,7 @@ def count_answer(number: int) -> Answer:
         ),
         (
             lambda each: {
-                "window": {"opens": 0, "closes": each + 1},
+                "window": {"start": 0, "end": each + 1},
                 "triples": "<http://ex/a> <http://ex/b> 1 .\n" * 3,
             },
             "<http://ex/a> <http://ex/b> 1 .",
@@ -288,7 +288,7 @@ def test_ten_thousand_windows_do_not_fill_the_browser(page: Page, seen: Tab) -> 
         """Windows, a few hundred at once, so that the browser gets all; then what it holds."""
         for each in range(start, end):
             closes_at = START + (each + 1) * MINUTE
-            window = {"opens": closes_at - MINUTE, "closes": closes_at}
+            window = {"start": closes_at - MINUTE, "end": closes_at}
             page.feed.put({**made[each % len(made)], "window": window})
             if each % 500 == 499:
                 closes = datetime.fromtimestamp(closes_at / 1_000, UTC)

@@ -68,5 +68,5 @@ def test_json_as_spark_writes_it(spark: SparkSession, tmp_path: Path) -> None:
     run(spark, tmp_path, "json")
     first, second = Folder(tmp_path / "best").news()
     assert [row["label"] for row in first["rows"]] == ["lot 0", "vase"]
-    assert second["window"]["closes"] - first["window"]["closes"] == 60_000
+    assert second["window"]["end"] - first["window"]["end"] == 60_000
     assert first["counts"]["events"] == 6

@@ -35,7 +35,7 @@ def test_the_candidates_are_those_of_mintopk(
     current = 0
     for rows, slides in steps:
         score, share, key = np.array(rows).reshape(-1, 3).T
-        time = windows.window(current).opens + np.ceil(share * 2 * windows.width).astype(np.int64)
+        time = windows.window(current).start + np.ceil(share * 2 * windows.width).astype(np.int64)
         arrivals = windows.group(Items(score, time, key.astype(np.int64)))
         panes.add(arrivals)
         mintopk.add(arrivals)

@@ -242,7 +242,7 @@ def test_each_window_is_what_sparql_says_of_it(seed: int) -> None:
     assert len(answers) >= 3
     some = 0
     for answer in answers:
-        expected = theirs(query, plan, store_of(events, data, answer.window.closes))
+        expected = theirs(query, plan, store_of(events, data, answer.window.end))
         found = solutions_of(plan, answer)
         told = (query.rspql(), answer.window)
         assert len(found) == len(expected), told

@@ -205,7 +205,7 @@ def test_rspql_over_mqtt_with_an_http_source_and_a_restart(
             (rank, *(row[name] for name in names[1:-1]), 7)
             for rank, row in enumerate(answer.rows, 1)
         ]
-        assert found.pop(answer.answer.window.closes) == rows
+        assert found.pop(answer.answer.window.end) == rows
     assert not found
 
 
@@ -248,7 +248,7 @@ def test_json_over_mqtt_as_a_job(
     batch = {"at": [at for at, _ in told], "user": [user for _, user in told]}
     expected = list(local.run(job.query, [batch], source=source))[:19]
     assert shown(tmp_path / "answers", "rank", "key", "score", "remote") == {
-        answer.window.closes: [(row.rank, row.key, row.score, row.remote) for row in answer.rows]
+        answer.window.end: [(row.rank, row.key, row.score, row.remote) for row in answer.rows]
         for answer in expected
     }
     assert display.summary.windows == 19

@@ -27,7 +27,7 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
 _COUNTS = [each.name for each in fields(Counts)]
 _TOLD = ("exact", "candidates", *(each.name for each in fields(Freshness)), *_COUNTS)
-_CELLS = ("rank", "key", "score", "remote", "age", "right")
+_CELLS = ("rank", "key", "score", "remote", "age", "confidence")
 _UNUSABLE = ("bad_key", "bad_time", "bad_score", "before_start")
 
 

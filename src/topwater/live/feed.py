@@ -93,7 +93,7 @@ class Feed:
     def put(self, record: Record) -> None:
         """A window closed."""
         record = {"at": now(), **record}
-        place = (record.get("group"), record["window"]["closes"])
+        place = (record.get("group"), record["window"]["end"])
         with self._lock:
             self._cut(*place)
             entry = self._entry("window", record)
@@ -168,11 +168,11 @@ class Feed:
         body = json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
         return Entry(self._number, kind, body)
 
-    def _cut(self, group: str | None, closes: int) -> None:
+    def _cut(self, group: str | None, end: int) -> None:
         """Forget the windows of a group from here on: time went back."""
-        if self._newest.get(group, closes - 1) < closes:
+        if self._newest.get(group, end - 1) < end:
             return
-        for place in [each for each in self._windows if each[0] == group and each[1] >= closes]:
+        for place in [each for each in self._windows if each[0] == group and each[1] >= end]:
             self._forget(place)
 
     def _trim(self) -> None:

@@ -23,7 +23,7 @@ LONGEST = 500
 MOST_ROWS, MOST_LOOK_UPS = 2_000, 500
 """Of a window, how many rows and look-ups are sent: a budget without a limit reads every key."""
 
-_MEASURES = ("score", "remote", "right")
+_MEASURES = ("score", "remote", "confidence")
 _TIMES = ("time", "age")
 _ROW = {"rank", "label", "key", "values", "cells", *_MEASURES, *_TIMES}
 _COUNTS = [each.name for each in fields(Counts)]
@@ -61,7 +61,7 @@ def record_of(
 
     Examples
     --------
-    >>> made = {"window": {"opens": 0, "closes": 60_000}, "rows": [{"rank": 1, "label": "ann"}]}
+    >>> made = {"window": {"start": 0, "end": 60_000}, "rows": [{"rank": 1, "label": "ann"}]}
     >>> record_of(made)["rows"][0]["label"]
     'ann'
     """
@@ -120,8 +120,8 @@ def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
     ranked = sorted((row for row in rows if row.get("rank") is not None), key=_rank)
     record = {name: first[name] for name in _OF_ANSWER if first.get(name) is not None}
     record["window"] = {
-        "opens": millis(first.get("window_start", first["window_end"])),
-        "closes": millis(first["window_end"]),
+        "start": millis(first.get("window_start", first["window_end"])),
+        "end": millis(first["window_end"]),
     }
     record["counts"] = {name: first[name] for name in _COUNTS if first.get(name) is not None}
     if first.get("fetched") is not None:
@@ -153,7 +153,7 @@ def _of_solution(row: Mapping[str, Any], names: list[str], score: str) -> dict[s
     texts = (each for each in told if isinstance(each, str))
     label = row.get("key") or next(texts, row["rank"])
     own = {"label": label, "cells": told, "score": row.get(score)}
-    return _present(row, {"rank", "time", "age", "right"}) | own
+    return _present(row, {"rank", "time", "age", "confidence"}) | own
 
 
 def _present(row: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _numbers(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _window(given: Mapping[str, Any]) -> dict[str, int]:
-    return {name: millis(given[name]) for name in ("opens", "closes")}
+    return {name: millis(given[name]) for name in ("start", "end")}
 
 
 def _row(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class ListedContents:
         known = known.take(np.argsort(known.key, kind="stable"))
         view = WindowView(
             index=window,
-            closes=self._windows.window(window).closes,
+            end=self._windows.window(window).end,
             keys=known.key,
             values={self._name: self._sign * known.stream},
             last_event=known.time,
@@ -176,14 +176,14 @@ class ListedContents:
         fetched = fetched[places(view.keys, fetched) < 0] if len(fetched) else fetched
         slots = replica.find(fetched)
         fetched, slots = fetched[slots >= 0], slots[slots >= 0]
-        new = replica.changed[slots] == view.closes
+        new = replica.changed[slots] == view.end
         times = replica.hinted[slots[new]]
-        opens = view.closes - self._windows.width
+        opens = view.end - self._windows.width
         return fetched[new], np.where(times > opens, times, UNSEEN)
 
     def _certain(self, window: int, top: Candidates, unread: Range | None) -> bool:
         """Is the ranking right, if all that the list knows was read?"""
-        sure = self._windows.window(window).opens >= self._unsure_at
+        sure = self._windows.window(window).start >= self._unsure_at
         return sure and self._list.exact(window) and self._beats_all(top, unread)
 
     def _beats_all(self, top: Candidates, unread: Range | None) -> bool:
@@ -202,16 +202,16 @@ class ListedContents:
         shown = places(view.keys[ranking.rows], top.key)
         slots = self._refresher.replica.find(top.key)
         known = self._refresher.replica.known(slots)
-        age = view.closes - self._refresher.replica.fetched[slots]
-        right = np.ones(len(top))
-        right[shown >= 0] = ranking.right[shown[shown >= 0]]
+        age = view.end - self._refresher.replica.fetched[slots]
+        confidence = np.ones(len(top))
+        confidence[shown >= 0] = ranking.confidence[shown[shown >= 0]]
         return replace(
             ranking,
             rows=places(view.keys, top.key),
             scores=top.score,
             remote=self._refresher.remote_of(top.key),
             age=np.where(known, age, -1),
-            right=right,
+            confidence=confidence,
         )
 
 

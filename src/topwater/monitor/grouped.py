@@ -42,7 +42,7 @@ class GroupedMonitor:
     >>> monitor = GroupedMonitor.build(query)
     >>> monitor.ingest({"who": ["a", "b", "c"], "at": [1, 2, 12], "value": [3.0, 5.0, 4.0],
     ...                 "team": ["red", "blue", "red"]})
-    >>> [(answer.window.closes, answer.group, answer.keys) for answer in monitor.flush()]
+    >>> [(answer.window.end, answer.group, answer.keys) for answer in monitor.flush()]
     [(10, 'blue', ['b']), (10, 'red', ['a']), (20, 'red', ['c'])]
     """
 
@@ -181,7 +181,7 @@ class GroupedMonitor:
             if monitor.idle:
                 self._counts += replace(monitor.take_counts(), skipped_windows=0)
         self._forget()
-        answers.sort(key=lambda answer: answer.window.closes)
+        answers.sort(key=lambda answer: answer.window.end)
         if answers:
             answers[0] = replace(answers[0], counts=answers[0].counts + self._counts)
             self._counts = Counts()

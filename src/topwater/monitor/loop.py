@@ -53,7 +53,7 @@ class TopKMonitor:
     >>> query = TopKQuery(key="who", time="at", window=sliding(4, 2), score="value", k=1)
     >>> monitor = TopKMonitor.build(query)
     >>> monitor.ingest({"who": ["a", "b", "c"], "at": [1, 4, 5], "value": [7.0, 5.0, 1.0]})
-    >>> [(answer.window.closes, answer.keys) for answer in monitor.close_until(7)]
+    >>> [(answer.window.end, answer.keys) for answer in monitor.close_until(7)]
     [(4, ['a']), (6, ['b'])]
     """
 
@@ -224,7 +224,7 @@ class TopKMonitor:
         One more than the window's end: an event at the end itself still belongs to it.
         """
         current = self._next_window()
-        return None if current is None else self.query.window.window(current).closes + 1
+        return None if current is None else self.query.window.window(current).end + 1
 
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``."""
@@ -245,7 +245,7 @@ class TopKMonitor:
         """The stream has ended: answer every window that holds an event."""
         if not self._filled:
             return []
-        return self.close_until(self.query.window.window(self._filled.last).closes + 1)
+        return self.close_until(self.query.window.window(self._filled.last).end + 1)
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
@@ -382,10 +382,11 @@ def _rows(query: TopKQuery, found: Found) -> tuple[Row, ...]:
     ]
     if ranking is None:
         return tuple(rows)
-    fresh = zip(ranking.remote.tolist(), ranking.age.tolist(), ranking.right.tolist(), strict=True)
+    columns = (ranking.remote, ranking.age, ranking.confidence)
+    fresh = zip(*(column.tolist() for column in columns), strict=True)
     return tuple(
-        replace(row, remote=remote, age=None if age < 0 else age, right=right)
-        for row, (remote, age, right) in zip(rows, fresh, strict=True)
+        replace(row, remote=remote, age=None if age < 0 else age, confidence=confidence)
+        for row, (remote, age, confidence) in zip(rows, fresh, strict=True)
     )
 
 

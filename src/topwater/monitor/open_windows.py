@@ -165,7 +165,7 @@ class KeyContents:
             values = values.sort_by("key")
         view = WindowView(
             index=window,
-            closes=self._query.window.window(window).closes,
+            end=self._query.window.window(window).end,
             keys=keys_from_arrow(values.column("key")),
             values={name: column(values, name) for name in self._aggregation.aggregates},
             last_event=column(values, "time"),

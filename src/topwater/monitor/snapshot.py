@@ -100,7 +100,7 @@ def describe(state: bytes) -> Description:
     >>> monitor = TopKMonitor.build(query)
     >>> monitor.ingest({"who": ["a", "b"], "at": [1, 12], "value": [7.0, 5.0]})
     >>> found = describe(monitor.snapshot())
-    >>> found.newest, found.rankings[0].next_window.closes, found.rankings[0].rows
+    >>> found.newest, found.rankings[0].next_window.end, found.rankings[0].rows
     (12, 10, 2)
     """
     table, meta = unpack(state)

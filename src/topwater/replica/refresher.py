@@ -101,7 +101,7 @@ class Refresher:
         if deadline is None and self.settings.budget.deadline is not None:
             deadline = self.settings.budget.deadline / 1_000 - seconds_used
         slots = self.replica.slots(view.keys)
-        self.replica.present(slots, view.index, view.closes)
+        self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
         scores = self._scores(view, slots)
         proposal = self._proposal(view, slots, scores)
@@ -220,7 +220,7 @@ class Refresher:
 
         return Proposal(
             window=view.index,
-            now=view.closes,
+            now=view.end,
             width=self.windows.width,
             step=self.windows.step,
             k=self.k,
@@ -244,7 +244,7 @@ class Refresher:
         """The k + spare best of this window, and of each later one that some of its keys reach."""
         wanted = np.zeros(len(view.keys), bool)
         for ahead in range(self.windows.overlap):
-            opens = view.closes - self.windows.width + ahead * self.windows.step
+            opens = view.end - self.windows.width + ahead * self.windows.step
             alive = order[view.last_event[order] > opens]
             wanted[alive[: self.k + self.settings.spare]] = True
         return wanted
@@ -331,7 +331,7 @@ class Refresher:
     ) -> Ranking:
         order = _order(scores, view.last_event, view.keys)
         stale = self._judge.stale(
-            slots, view.closes, self.replica.fetched[slots], self.replica.hints[slots]
+            slots, view.end, self.replica.fetched[slots], self.replica.hints[slots]
         )
         precision, ndcg = self._estimates(view, slots, order, stale)
         top = order[: self.k]
@@ -341,14 +341,14 @@ class Refresher:
             rows=top,
             scores=scores[top],
             remote=self._remote(slots[top]),
-            age=np.where(fetched == NEVER, -1, view.closes - fetched),
-            right=1.0 - stale[top],
+            age=np.where(fetched == NEVER, -1, view.end - fetched),
+            confidence=1.0 - stale[top],
             fetched=outcome.keys,
             failed=outcome.failed,
             bad=outcome.bad,
             precision=precision,
             ndcg=ndcg,
-            exact=bool(np.all(self.replica.fetched[slots] == view.closes)),
+            exact=bool(np.all(self.replica.fetched[slots] == view.end)),
             missed=target is not None and precision < target,
             seconds=outcome.seconds,
             problems=outcome.problems,

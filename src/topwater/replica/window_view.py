@@ -34,7 +34,7 @@ class WindowView:
     """What the stream says of one window: its keys, and what each contributes."""
 
     index: int
-    closes: Millis
+    end: Millis
     keys: KeyArray
     values: Mapping[str, FloatArray]
     last_event: IntArray
@@ -48,7 +48,7 @@ class Ranking:
     ----------
     rows
         Rows of the view, best first, at most k.
-    scores, remote, age, right
+    scores, remote, age, confidence
         Per row: the score (larger is better), the remote value, how long ago it was fetched (in
         milliseconds; -1 for never), and the probability that it is still right.
     fetched, failed, bad
@@ -72,7 +72,7 @@ class Ranking:
     scores: FloatArray
     remote: FloatArray
     age: IntArray
-    right: FloatArray
+    confidence: FloatArray
     fetched: KeyArray
     failed: int
     bad: int

@@ -17,7 +17,7 @@ from topwater.show.notebook import Chart, answers_html, moment_text, window_text
 if TYPE_CHECKING:
     import pandas as pd
 
-_CELLS = ("rank", "key", "score", "time", "values", "remote", "age", "right")
+_CELLS = ("rank", "key", "score", "time", "values", "remote", "age", "confidence")
 _LINES = 8
 """Keys whose ranks are followed in one chart."""
 
@@ -134,8 +134,8 @@ def _rank(answer: Answer, key: Key) -> int | None:
 
 def _rows(answer: Answer) -> Iterator[dict[str, Any]]:
     whole: dict[str, Any] = {
-        "window_start": answer.window.opens,
-        "window_end": answer.window.closes,
+        "window_start": answer.window.start,
+        "window_end": answer.window.end,
         **({} if answer.group is None else {"group": answer.group}),
     }
     figures: dict[str, Any] = {"exact": answer.exact, "candidates": answer.candidates}

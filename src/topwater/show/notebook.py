@@ -25,7 +25,7 @@ ANSWER_STYLE = """
 .topwater .bar { display: inline-block; width: 7rem; height: .6rem; margin-right: .5rem;
   border-radius: .2rem; background: rgba(128, 128, 140, .25); vertical-align: middle; }
 .topwater .bar i { display: block; height: 100%; border-radius: .2rem; background: #d6403a; }
-.topwater .bar.right { width: 3rem; } .topwater .bar.right i { background: #2f9e6e; }
+.topwater .bar.estimate { width: 3rem; } .topwater .bar.estimate i { background: #2f9e6e; }
 .topwater .soft { opacity: .75; } .topwater svg { max-width: 46rem; width: 100%; height: auto; }
 .topwater svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 .topwater svg text.title { font-size: 13px; }
@@ -82,7 +82,7 @@ def answer_chart(answer: Answer) -> Chart:
 def ranking_html(answer: Answer, *, framing: bool = True) -> str:
     """Ranks with bars, how fresh each value is, and what is known of the answer."""
     remote = answer.freshness is not None
-    head = ["", "key", "score", *(["remote", "fetched", "right"] if remote else [])]
+    head = ["", "key", "score", *(["remote", "fetched", "confidence"] if remote else [])]
     most = max((abs(score) for score in answer.scores if math.isfinite(score)), default=0.0)
     rows = "".join(_row_html(row, most, remote=remote) for row in answer.rows)
     titles = "".join(f"<th>{title}</th>" for title in head)
@@ -100,8 +100,8 @@ def _row_html(row: Row, most: float, *, remote: bool) -> str:
     if remote:
         cells.append(_number("?" if row.remote is None else number_text(row.remote)))
         cells.append(f"<td>{age_text(row)}</td>")
-        right = row.right or 0.0
-        cells.append(f"<td>{_bar(right, 'right')}{right:.0%}</td>")
+        confidence = row.confidence or 0.0
+        cells.append(f"<td>{_bar(confidence, 'estimate')}{confidence:.0%}</td>")
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -157,21 +157,21 @@ def _count_facts(counts: Counts) -> list[str]:
 
 def window_text(answer: Answer) -> str:
     """The window, as times if they are times."""
-    opens, closes = answer.window.opens, answer.window.closes
-    if closes < _EARLIEST:
-        return f"({opens:,}, {closes:,}]"
-    first, last = (datetime.fromtimestamp(each / 1_000, UTC) for each in (opens, closes))
+    start, end = answer.window.start, answer.window.end
+    if end < _EARLIEST:
+        return f"({start:,}, {end:,}]"
+    first, last = (datetime.fromtimestamp(each / 1_000, UTC) for each in (start, end))
     same = first.date() == last.date()
     return f"{first:%Y-%m-%d %H:%M:%S} – {last:%H:%M:%S}" if same else f"{first} – {last}"
 
 
 def moment_text(answer: Answer) -> str:
     """The end of the window, short."""
-    closes = answer.window.closes
-    if closes < _EARLIEST:
-        return f"{closes:,}"
-    when = datetime.fromtimestamp(closes / 1_000, UTC)
-    return f"{when:%H:%M:%S}" if closes % 60_000 else f"{when:%H:%M}"
+    end = answer.window.end
+    if end < _EARLIEST:
+        return f"{end:,}"
+    when = datetime.fromtimestamp(end / 1_000, UTC)
+    return f"{when:%H:%M:%S}" if end % 60_000 else f"{when:%H:%M}"
 
 
 def _of_group(answer: Answer) -> str:
@@ -227,8 +227,8 @@ def _answer_cells(answer: Answer, *, remote: bool) -> str:
         f"<td>{escape(keys)}</td>",
     ]
     if remote and answer.freshness is not None:
-        right = answer.freshness.precision
-        cells += [f"<td>{_bar(right, 'right')}{right:.0%}</td>", _number(answer.freshness.fetched)]
+        precision, fetched = answer.freshness.precision, answer.freshness.fetched
+        cells += [f"<td>{_bar(precision, 'estimate')}{precision:.0%}</td>", _number(fetched)]
     elif remote:
         cells += ["<td></td>", "<td></td>"]
     return "".join([*cells, _number(f"{answer.counts.events:,}")])

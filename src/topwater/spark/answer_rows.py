@@ -39,7 +39,7 @@ _CELLS = {
     "values": "array<double>",
     "remote": "double",
     "age": "bigint",
-    "right": "double",
+    "confidence": "double",
 }
 _LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
 ANSWER, LATE = "answer", "late"
@@ -55,7 +55,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
     counts = ", ".join(f"{name} bigint" for name in COUNTS)
     look_up = ",".join(f"{name}:{kind.format(key=key_type)}" for name, kind in _LOOK_UP.items())
     return (
-        f"kind string, `group` {group_type}, opens bigint, closes bigint, {cells}, "
+        f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
         f"looked_up array<struct<{look_up}>>"
     )
@@ -67,8 +67,8 @@ def packed(answer: Answer) -> dict[str, Any]:
     return {
         "kind": ANSWER,
         "group": answer.group,
-        "opens": answer.window.opens,
-        "closes": answer.window.closes,
+        "window_start": answer.window.start,
+        "window_end": answer.window.end,
         **{name: [getattr(row, name) for row in answer.rows] for name in _CELLS},
         "values": [list(row.values) for row in answer.rows],
         "exact": answer.exact,
@@ -95,7 +95,9 @@ def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:
 
 def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
     rows = table.num_rows
-    empty: dict[str, Any] = dict.fromkeys(["group", "opens", "closes", "exact", "candidates"])
+    empty: dict[str, Any] = dict.fromkeys(
+        ["group", "window_start", "window_end", "exact", "candidates"]
+    )
     lists: dict[str, list[Any]] = {name: [None] * rows for name in _CELLS}
     lists["key"] = table.column("key").to_pylist()
     lists["time"] = table.column("time").to_pylist()
@@ -133,12 +135,12 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
     shown: list[Column] = [
         *([F.col("kind")] if late else []),
         *([F.col("`group`")] if query.group_by is not None else []),
-        F.timestamp_millis("opens").alias("window_start"),
-        F.timestamp_millis("closes").alias("window_end"),
+        F.timestamp_millis("window_start").alias("window_start"),
+        F.timestamp_millis("window_end").alias("window_end"),
         F.when(answer, F.col("pos") + 1).alias("rank"),
         *(F.col(f"col.{name}") for name in ("key", "score")),
         F.timestamp_millis("col.time").alias("time"),
-        *(F.col(f"col.{name}") for name in ("values", "remote", "age", "right")),
+        *(F.col(f"col.{name}") for name in ("values", "remote", "age", "confidence")),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
         F.col("looked_up"),
@@ -171,7 +173,7 @@ def answers_from(table: pa.Table, query: TopKQuery) -> list[Answer]:
 def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
     first = rows[0]
     ranked = sorted((row for row in rows if row["rank"] is not None), key=lambda row: row["rank"])
-    cells = ("rank", "key", "score", "time", "values", "remote", "age", "right")
+    cells = ("rank", "key", "score", "time", "values", "remote", "age", "confidence")
     return Answer(
         window=_window(first["window_start"], first["window_end"], query),
         rows=tuple(
@@ -197,12 +199,12 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     rows = [row for part in parts for row in part.to_pylist()]
     for row in rows:
         if row["kind"] == ANSWER:
-            windows.setdefault(row["closes"], []).append(_answer_of_packed(row, query))
+            windows.setdefault(row["window_end"], []).append(_answer_of_packed(row, query))
     accuracy = None if query.refresh is None else query.refresh.budget.accuracy
     smallest = query.score.order == "smallest"
     found = [
-        packed(merge(windows[closes], query.k, smallest=smallest, accuracy=accuracy))
-        for closes in sorted(windows)
+        packed(merge(windows[end], query.k, smallest=smallest, accuracy=accuracy))
+        for end in sorted(windows)
     ]
     found += [row for row in rows if row["kind"] == LATE]
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
@@ -211,7 +213,7 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
     cells = zip(*(row[name] for name in _CELLS), strict=True)
     return Answer(
-        window=_window(row["opens"], row["closes"], query),
+        window=_window(row["window_start"], row["window_end"], query),
         rows=tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1)),
         exact=row["exact"],
         candidates=row["candidates"],
@@ -222,8 +224,8 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
     )
 
 
-def _window(opens: int, closes: int, query: TopKQuery) -> Window:
-    return Window((opens - query.window.start) // query.window.step, opens, closes)
+def _window(start: int, end: int, query: TopKQuery) -> Window:
+    return Window((start - query.window.start) // query.window.step, start, end)
 
 
 def _freshness(row: dict[str, Any]) -> Freshness | None:

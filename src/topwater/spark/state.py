@@ -137,7 +137,7 @@ def lines(states: list[ShardState]) -> list[str]:
 
 def _kept(kept: Kept) -> list[str]:
     window = kept.next_window
-    span = "none" if window is None else f"({moment(window.opens)}, {moment(window.closes)}]"
+    span = "none" if window is None else f"({moment(window.start)}, {moment(window.end)}]"
     group = "" if kept.group is None else f"group {kept.group!r}: "
     found = [f"keeps  {group}{kept.rows:,} {kept.holds}, next window {span}"]
     if kept.keys:

@@ -90,7 +90,7 @@ def topk(
     DataFrame
         ``window_start``, ``window_end`` (timestamps; the start is not part of the window, the
         end is), ``rank``, ``key``, ``score``, ``time``, ``values`` (what the stream contributed,
-        in the order of ``take``), ``remote``, ``age`` (milliseconds), ``right``, ``exact``,
+        in the order of ``take``), ``remote``, ``age`` (milliseconds), ``confidence``, ``exact``,
         ``candidates``, all of :class:`~topwater.model.Freshness` and
         :class:`~topwater.model.Counts`, ``problems`` (what went wrong with the keys that
         failed, and with how many), and ``looked_up`` (see :class:`~topwater.model.LookUp`); with
@@ -157,7 +157,7 @@ def _metrics() -> list[Column]:
     """What Spark is to observe in every micro-batch."""
     summed = [*COUNTS, "fetched", "failed", "bad"]
     return [
-        F.count("closes").alias("windows"),
+        F.count("window_end").alias("windows"),
         *(F.sum(name).alias(name) for name in summed),
         F.max("candidates").alias("candidates"),
         F.avg("precision").alias("precision"),

@@ -167,7 +167,7 @@ class _Trial:
     def kept(self) -> None:
         """L4: what is kept is in order, was added, and can still be asked for."""
         kept = list(self.list)
-        opens = self.windows.window(self.current).opens
+        opens = self.windows.window(self.current).start
         self.demand(4, len(self.list) == len(kept), f"len {len(self.list)}, not {len(kept)}")
         self.same(4, kept, best_first(kept), "iteration")
         self.demand(4, all(time > opens for _, time, _ in kept), "an expired item is kept")
@@ -187,7 +187,7 @@ class _Trial:
     def expected(self, window: int) -> list[Row]:
         """The one rule, without panes: sort what lies in the window."""
         span = self.windows.window(window)
-        inside = (row for row in self.history if span.opens < row[1] <= span.closes)
+        inside = (row for row in self.history if span.start < row[1] <= span.end)
         return best_first(inside)[: self.k]
 
     def same(self, clause: int, found: list[Row], right: list[Row], what: str) -> None:

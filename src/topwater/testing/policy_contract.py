@@ -105,7 +105,7 @@ class _PolicyTrial:
             twins = []
             for values in (self.source.values, {} if self.knows else self.script()):
                 source = Scripted(self.source.values if self.knows else values)
-                source.now, source.failing = view.closes, self.source.failing
+                source.now, source.failing = view.end, self.source.failing
                 twin = self.build(source)
                 twin.restore(table, meta)
                 twins.append(twin.refresh(view).fetched.tolist())
@@ -115,7 +115,7 @@ class _PolicyTrial:
 
     def view(self, window: int) -> WindowView:
         present = np.flatnonzero(self.rng.random(len(self.names)) < 0.5)
-        closes = self.windows.window(window).closes
+        closes = self.windows.window(window).end
         self.source.failing = set(self.rng.choice(self.names, 3).tolist())
         return WindowView(
             window,
@@ -126,7 +126,7 @@ class _PolicyTrial:
         )
 
     def evaluated(self, view: WindowView) -> Ranking:
-        self.source.now = view.closes
+        self.source.now = view.end
         before = self.source.fetches
         ranking = self.loop.refresh(view)
         self.demand(3, self.source.fetches - before == len(ranking.fetched), "more was fetched")

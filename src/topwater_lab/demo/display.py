@@ -141,7 +141,7 @@ def _keys(keys: tuple[Key, ...]) -> str:
 
 
 def _clock(answer: Answer) -> str:
-    return datetime.fromtimestamp(answer.window.closes / 1_000, UTC).strftime("%H:%M:%S")
+    return datetime.fromtimestamp(answer.window.end / 1_000, UTC).strftime("%H:%M:%S")
 
 
 def _standings(report: Report) -> Table:
@@ -210,10 +210,10 @@ def _verdict(verdict: Verdict) -> dict[str, float]:
 
 def as_dict(answer: Answer) -> dict[str, Any]:
     """An answer as plain values, with times in ISO 8601."""
-    cells = ("rank", "key", "score", "values", "remote", "age", "right")
+    cells = ("rank", "key", "score", "values", "remote", "age", "confidence")
     return {
-        "window_start": _iso(answer.window.opens),
-        "window_end": _iso(answer.window.closes),
+        "window_start": _iso(answer.window.start),
+        "window_end": _iso(answer.window.end),
         "top": [
             {name: getattr(row, name) for name in cells} | {"time": _iso(row.time)}
             for row in answer.rows

@@ -212,10 +212,10 @@ def _rows(report: Report) -> list[tuple[float, float]]:
     remote = report.scene.workload.remote
     found = []
     for answer in report.answers:
-        true = remote.at(np.array(answer.keys, np.int64), answer.window.closes)
+        true = remote.at(np.array(answer.keys, np.int64), answer.window.end)
         for row, value in zip(answer.rows, true.tolist(), strict=True):
-            if row.right is not None:
-                found.append((row.right, float(row.remote == value)))
+            if row.confidence is not None:
+                found.append((row.confidence, float(row.remote == value)))
     return found
 
 
@@ -249,4 +249,4 @@ def _grid(charts: Iterable[str]) -> str:
 
 
 def _clock(answer: Answer) -> str:
-    return datetime.fromtimestamp(answer.window.closes / 1_000, UTC).strftime("%H:%M")
+    return datetime.fromtimestamp(answer.window.end / 1_000, UTC).strftime("%H:%M")

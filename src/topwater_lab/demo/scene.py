@@ -129,7 +129,7 @@ class Scene:
         """The mentions, a minute at a time, up to the first that ends the last window."""
         windows = self.workload.windows
         times, users = self._recording.times, self._recording.keys
-        last = windows.window(self.windows - 1).closes
+        last = windows.window(self.windows - 1).end
         end = int(np.searchsorted(times, last, side="right")) + 1
         minute = (times[:end] - windows.start - 1) // windows.step
         for part in np.split(np.arange(end), np.flatnonzero(np.diff(minute)) + 1):

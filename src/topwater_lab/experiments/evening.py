@@ -58,7 +58,7 @@ class Recording:
         return tuple(self._view(index, counts) for index in range(evaluations))
 
     def _view(self, index: int, counts: Counts) -> WindowView:
-        """In ``(opens, closes]``. Paper counts: at most one mention per user and slide.
+        """In ``(start, end]``. Paper counts: at most one mention per user and slide.
 
         ::
 
@@ -67,16 +67,16 @@ class Recording:
             counted      at most 1          at most 1
         """
         window = self.windows.window(index)
-        first, last = np.searchsorted(self.times, [window.opens, window.closes], side="right")
+        first, last = np.searchsorted(self.times, [window.start, window.end], side="right")
         times, mentioned = self.times[first:last], self.keys[first:last]
         keys, rows = np.unique(mentioned, return_inverse=True)
-        latest = np.full(len(keys), window.opens)
+        latest = np.full(len(keys), window.start)
         np.maximum.at(latest, rows, times)
         if counts == "paper":
-            second = times > window.opens + self.windows.step
+            second = times > window.start + self.windows.step
             rows = np.unique(rows * 2 + second) // 2
         mentions = np.bincount(rows, minlength=len(keys)).astype(np.float64)
-        return WindowView(index, window.closes, keys, {"mentions": mentions}, latest)
+        return WindowView(index, window.end, keys, {"mentions": mentions}, latest)
 
 
 def read_evening(folder: Path) -> Recording:

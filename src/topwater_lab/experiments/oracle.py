@@ -49,7 +49,7 @@ class Oracle:
     @staticmethod
     def of(workload: Workload) -> Oracle:
         """See everything."""
-        values = [workload.remote.at(view.keys, view.closes) for view in workload.views]
+        values = [workload.remote.at(view.keys, view.end) for view in workload.views]
         pairs = list(zip(workload.views, values, strict=True))
         scores = [workload.scores(view, true) for view, true in pairs]
         places = [

@@ -140,7 +140,7 @@ def _contest(workload: Workload, contender: Contender, oracle: Oracle) -> Iterat
     source = Replay(workload.remote)
     refresher = build(workload, contender, source)
     for view in workload.views:
-        source.now = view.closes
+        source.now = view.end
         before, started = source.fetches, time.thread_time()
         ranking = refresher.refresh(view)
         seconds = time.thread_time() - started

@@ -23,7 +23,7 @@ def test_the_oracle_sorts_by_true_scores() -> None:
     work = workload(5)
     oracle = Oracle.of(work)
     for view in work.views:
-        truth = work.remote.at(view.keys, view.closes)
+        truth = work.remote.at(view.keys, view.end)
         scores = work.scores(view, truth).tolist()
         rows = sorted(
             range(len(scores)), key=lambda r: (-scores[r], -view.last_event[r], view.keys[r])

@@ -37,7 +37,7 @@ def test_policies_without_chance_answer_as_the_reference(
     source = Replay(workload.remote)
     refresher = build(workload, Contender(policy, budget), source)
     for view, right in zip(workload.views, reference(workload, policy, budget), strict=True):
-        source.now = view.closes
+        source.now = view.end
         ranking = refresher.refresh(view)
         assert sorted(ranking.fetched.tolist()) == sorted(right.fetched), view.index
         assert view.keys[ranking.rows].tolist() == right.answer, view.index
@@ -93,7 +93,7 @@ def test_with_an_unlimited_budget_answers_are_the_oracles(workload: Workload, po
     settings = replace(build(workload, Contender(policy), source).settings, budget=Budget())
     refresher = Refresher(settings, workload.score, workload.windows, 5, source, source.truth)
     for view in workload.views:
-        source.now = view.closes
+        source.now = view.end
         ranking = refresher.refresh(view)
         assert ranking.exact
         right = np.argsort(oracle.places[view.index])[:5]
@@ -123,7 +123,7 @@ def test_a_source_sees_only_what_was_asked_for(workload: Workload) -> None:
     source = Replay(workload.remote)
     refresher = build(workload, Contender("worth", budget=3), source)
     for view in workload.views:
-        source.now = view.closes
+        source.now = view.end
         asked = len(source.asked)
         ranking = refresher.refresh(view)
         new = [key for keys in source.asked[asked:] for key in keys.tolist()]

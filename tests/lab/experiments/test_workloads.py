@@ -84,7 +84,7 @@ def test_rounds_come_about_every_64_seconds(evening: Recording) -> None:
     followers = evening.followers
     times = followers.times[followers.keys == followers.distinct[0]]
     assert np.median(np.diff(times)) == pytest.approx(64_000, abs=1_500)
-    assert followers.complete_at < evening.windows.window(0).closes
+    assert followers.complete_at < evening.windows.window(0).end
 
 
 def test_growth_is_the_difference_of_two_rounds(evening: Recording) -> None:
@@ -177,6 +177,6 @@ def test_normalised_scores_reach_from_0_to_1(evening: Recording) -> None:
         chosen: Counts = "paper" if counts == "paper" else "true"
         views = evening.views(chosen)
         workload = follower_growth(evening, views, chosen, 20, 0)
-        scores = [workload.scores(v, workload.remote.at(v.keys, v.closes)) for v in views]
+        scores = [workload.scores(v, workload.remote.at(v.keys, v.end)) for v in views]
         assert min(float(s.min()) for s in scores) >= 0.0
         assert 0.7 < max(float(s.max()) for s in scores) <= 1.0

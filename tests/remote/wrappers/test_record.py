@@ -60,7 +60,7 @@ def test_a_replay_gives_the_same_answers(tmp_path: Path) -> None:
     script = {key: [(at, float(key * at)) for at in range(0, 700_000, 50_000)] for key in range(7)}
     live = answers(Recording(Clocked(script), path))
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    assert [line["at"] for line in lines] == [answer.window.closes for answer in live]
+    assert [line["at"] for line in lines] == [answer.window.end for answer in live]
     again = answers(Replay(recorded(path)))
     assert [answer.rows for answer in again] == [answer.rows for answer in live]
 

@@ -440,7 +440,7 @@ def test_an_event_that_does_not_match_moves_the_time_and_is_counted_nowhere() ->
         monitor.ingest(matcher.match(pa.table({"time": [at], "value": [text]})))
         assert monitor.watermark is not None
         found.append(monitor.close_until(monitor.watermark))
-    told = [[(each.window.closes, each.keys) for each in answers] for answers in found]
+    told = [[(each.window.end, each.keys) for each in answers] for answers in found]
     assert told == [[], [(5, ["x:a"])], [(10, ["x:b"])], [], [(15, [])], [(20, [])]]
     (counted,) = (each.counts for each in found[4])
     assert counted == Counts()

@@ -157,16 +157,16 @@ function drawSteering(windows, place) {
 }
 
 function drawWindow(record) {
-  const { opens, closes } = record.window;
+  const { start, end } = record.window;
   const following = state.shown === null;
   const newest = record === windowsShown().at(-1);
   const paused = newest ? "Paused at this window" : "An earlier window";
   setText(find("window-kind"), following ? "The window that just closed" : paused);
   if (counts()) {
-    setText(find("span"), `events ${whole(opens + 1)} to ${whole(closes)}`);
+    setText(find("span"), `events ${whole(start + 1)} to ${whole(end)}`);
   } else {
-    setText(find("span"), `${clock(opens)} – ${clock(closes)}`);
-    find("span").title = `${iso(opens)} to ${iso(closes)}`;
+    setText(find("span"), `${clock(start)} – ${clock(end)}`);
+    find("span").title = `${iso(start)} to ${iso(end)}`;
   }
   drawAgo();
 }
@@ -175,11 +175,11 @@ function drawWindow(record) {
 function drawAgo() {
   const record = windowsShown()[placeShown()];
   if (record === undefined) return;
-  const lag = record.at - record.window.closes;
+  const lag = record.at - record.window.end;
   const live = !counts() && lag >= 0 && lag < 3_600_000;
-  const date = counts() ? "" : `${day(record.window.closes)} · `;
+  const date = counts() ? "" : `${day(record.window.end)} · `;
   const since = live
-    ? `closed ${agoText(serverNow() - record.window.closes)}, answered ${duration(lag)} later`
+    ? `closed ${agoText(serverNow() - record.window.end)}, answered ${duration(lag)} later`
     : `answered ${agoText(serverNow() - record.at)}`;
   setText(find("ago"), date + since);
 }
@@ -228,7 +228,7 @@ function show(place) {
   const windows = windowsShown();
   if (!windows.length) return;
   const wanted = Math.min(windows.length - 1, Math.max(0, place));
-  state.shown = windows[wanted].window.closes;
+  state.shown = windows[wanted].window.end;
   stepped = true;
   schedule();
 }

@@ -20,7 +20,7 @@ export const state = {
 };
 
 const groupOf = (record) => record.group ?? null;
-const placeOf = (record) => JSON.stringify([groupOf(record), record.window.closes]);
+const placeOf = (record) => JSON.stringify([groupOf(record), record.window.end]);
 export const serverNow = () => Date.now() + state.skew;
 
 export function forgetAll() {
@@ -34,7 +34,7 @@ export function add(record) {
   const group = groupOf(record);
   if (!state.groups.has(group)) state.groups.set(group, []);
   const windows = state.groups.get(group);
-  while (windows.length && windows.at(-1).window.closes >= record.window.closes) {
+  while (windows.length && windows.at(-1).window.end >= record.window.end) {
     state.order.delete(placeOf(windows.pop()));
   }
   windows.push(record);
@@ -57,13 +57,13 @@ export const windowsShown = () => state.groups.get(state.group) ?? [];
 export function placeShown() {
   const windows = windowsShown();
   if (state.shown === null) return windows.length - 1;
-  const place = windows.findIndex((each) => each.window.closes >= state.shown);
+  const place = windows.findIndex((each) => each.window.end >= state.shown);
   return place < 0 ? windows.length - 1 : place;
 }
 
 export const counts = () => state.about.by === "count";
 export const endText = (record) =>
-  counts() ? `event ${whole(record.window.closes)}` : clock(record.window.closes);
+  counts() ? `event ${whole(record.window.end)}` : clock(record.window.end);
 
 export function takeNote(note) {
   state.notes.push(note);

@@ -243,13 +243,13 @@ function fillChange(cell, row, was) {
 function fillFresh(cell, row, now) {
   if (!cell.firstChild) {
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, [make("span")]);
-    cell.append(meter, make("span", { class: "right" }), make("span", { class: "age" }));
+    cell.append(meter, make("span", { class: "confidence" }), make("span", { class: "age" }));
   }
-  const [meter, right, age] = cell.children;
-  cell.dataset.tone = known(row.age) ? tone(row.right) : "none";
+  const [meter, confidence, age] = cell.children;
+  cell.dataset.tone = known(row.age) ? tone(row.confidence) : "none";
   cell.classList.toggle("now", now);
-  meter.firstChild.style.setProperty("--share", row.right ?? 0);
-  setText(right, known(row.right) ? `${percent(row.right)} sure` : "");
+  meter.firstChild.style.setProperty("--share", row.confidence ?? 0);
+  setText(confidence, known(row.confidence) ? `${percent(row.confidence)} sure` : "");
   setText(age, ageText(row, now));
 }
 

@@ -182,7 +182,7 @@ def told(plan: Plan, answers: Iterable[Answer]) -> Iterator[Told]:
     for answer in answers:
         now: list[Any] = solutions_of(plan, answer)
         if plan.form == "construct":
-            now = constructed(plan, now, str(answer.window.closes))
+            now = constructed(plan, now, str(answer.window.end))
         new, gone = difference(plan.operator, now, before)
         out = [now[place] for place in new] + [before[place] for place in gone]
         if plan.form == "construct":
