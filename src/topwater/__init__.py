@@ -7,6 +7,8 @@ not wait for arrays and tables.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from topwater.views import Views, provide
+
 if TYPE_CHECKING:
     from topwater import remote, spark
     from topwater.errors import BatchError, QueryError, SourceError, StateError, TopwaterError
@@ -76,6 +78,16 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'topwater' has no attribute {name!r}")
     globals()[name] = found
     return found
+
+
+def _views() -> Views:
+    from topwater.show.notebook import VIEWS
+
+    return VIEWS
+
+
+# Whatever is imported of Topwater imports this first, so every value has its view in a notebook.
+provide(_views)
 
 
 def __dir__() -> list[str]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from topwater.errors import QueryError
-
-if TYPE_CHECKING:
-    from topwater.show.notebook import Chart
+from topwater.views import Chart, chart_view, html_view
 
 Millis: TypeAlias = int
 """A point or a span of event time, in whole milliseconds (or events, for count windows)."""
@@ -25,6 +24,10 @@ KeyArray: TypeAlias = npt.NDArray[Any]
 """Keys: int64, or Python strings in an object array."""
 
 Key: TypeAlias = int | str
+
+FIRST_DATE: Millis = 100_000_000_000
+"""Window ends before this (in 1973) are shown as they are: positions, or times of an example."""
+
 V_co = TypeVar("V_co", covariant=True)
 
 
@@ -68,6 +71,21 @@ class Window:
     index: int
     start: Millis
     end: Millis
+
+    @property
+    def in_words(self) -> str:
+        """Its two ends, as times if they are times.
+
+        Examples
+        --------
+        >>> Window(0, 0, 4_000).in_words, Window(0, 1_767_225_600_000, 1_767_225_660_000).in_words
+        ('(0, 4,000]', '2026-01-01 00:00:00 – 00:01:00')
+        """
+        if self.end < FIRST_DATE:
+            return f"({self.start:,}, {self.end:,}]"
+        first, last = (datetime.fromtimestamp(at / 1_000, UTC) for at in (self.start, self.end))
+        same = first.date() == last.date()
+        return f"{first:%Y-%m-%d %H:%M:%S} – {last:%H:%M:%S}" if same else f"{first} – {last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +192,13 @@ class Counts:
         """Events that could not be used at all."""
         return self.bad_key + self.bad_time + self.bad_score
 
+    @property
+    def facts(self) -> list[str]:
+        """In words, what is worth saying."""
+        facts = [f"{self.events:,} events"]
+        facts += [f"{self.late:,} late"] if self.late else []
+        return [*facts, f"{self.bad:,} unusable"] if self.bad else facts
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -222,6 +247,15 @@ class Freshness:
     precision: float
     ndcg: float
     missed: bool
+
+    @property
+    def facts(self) -> list[str]:
+        """In words, what is worth saying."""
+        facts = [f"about {self.precision:.0%} right", f"nDCG about {self.ndcg:.2f}"]
+        facts.append(f"{self.fetched} looked up")
+        facts += [f"{self.failed} failed"] if self.failed else []
+        facts += [f"{self.bad} without a number"] if self.bad else []
+        return [*facts, "less accurate than asked"] if self.missed else facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,21 +348,41 @@ class Answer:
         """
         return asdict(self) | {"problems": dict(self.problems)}
 
-    def plot(self) -> Chart:
-        """The scores as bars, for a notebook, or to :meth:`~topwater.show.notebook.Chart.save`."""
-        from topwater.show.notebook import answer_chart
+    @property
+    def title(self) -> str:
+        """The window, and the group if there are groups."""
+        return self.window.in_words + ("" if self.group is None else f", {self.group}")
 
-        return answer_chart(self)
+    @property
+    def facts(self) -> list[str]:
+        """In words, what is to be said of it as a whole, the important first."""
+        facts = ["exact"] if self.exact else []
+        facts += [] if self.freshness is None else self.freshness.facts
+        return [*facts, *self.counts.facts]
+
+    def plot(self) -> Chart:
+        """The scores as bars, for a notebook, or to :meth:`~topwater.views.Chart.save`."""
+        return chart_view(self)
 
     def __repr__(self) -> str:
-        from topwater.show.notebook import answer_text
-
-        return answer_text(self)
+        rows = [f"{row.rank}. {row.key!r} ({number_text(row.score)})" for row in self.rows]
+        more = [f"and {len(rows) - 5} more"] if len(rows) > 5 else []
+        best = ", ".join([*rows[:5], *more]) or "nothing"
+        return f"<Answer {self.title}: {best}; {', '.join(self.facts)}>"
 
     def _repr_html_(self) -> str:
-        from topwater.show.notebook import answer_html
+        return html_view(self)
 
-        return answer_html(self)
+
+def number_text(value: float) -> str:
+    """A number as people write it: four digits that matter, and none of a power of ten.
+
+    Examples
+    --------
+    >>> number_text(476912.25), number_text(0.50831), number_text(3.0)
+    ('476,912', '0.5083', '3')
+    """
+    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 Problem: TypeAlias = Literal[

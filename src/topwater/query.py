@@ -15,8 +15,9 @@ from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
 from topwater.model import Frozen, Millis
 from topwater.replica import RefreshSettings
-from topwater.scoring import Score, score_from
+from topwater.scoring import Score, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
+from topwater.views import html_view
 from topwater.windows import FARTHEST, Windows, millis
 
 LateRule = Literal["drop", "use"]
@@ -149,6 +150,21 @@ class TopKQuery:
         aggregation = self.aggregation
         return self.score.columns if aggregation is None else aggregation.columns
 
+    @property
+    def forgets_keys(self) -> bool:
+        """Whether keys of an open window may be forgotten: a list keeps k + spare of each."""
+        return self.list in changing
+
+    @property
+    def remote_in_words(self) -> str:
+        """Whose remote value is looked up, how often, and who chooses; empty without one."""
+        if self.refresh is None:
+            return ""
+        spent = self.refresh.budget.in_words
+        each = "" if self.group_by is None else f" for each {self.group_by}"
+        chosen = f"chosen by {self.refresh.policy}"
+        return f"{self.refresh.remote} of each {self.key}: {spent}{each}, {chosen}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON, TOML and YAML."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -177,14 +193,13 @@ class TopKQuery:
         return cls(**{**settings, "window": _window(settings["window"])})
 
     def __repr__(self) -> str:
-        from topwater.show.notebook import query_text
-
-        return query_text(self)
+        remote = f", with {self.remote_in_words}" if self.refresh else ""
+        order = ", the smallest first" if self.score.order == "smallest" else ""
+        best = f"the {self.k} best by {score_in_words(self.score)}{order}"
+        return f"<TopKQuery: {best}, over {self.window.in_words}{remote}>"
 
     def _repr_html_(self) -> str:
-        from topwater.show.notebook import query_html
-
-        return query_html(self)
+        return html_view(self)
 
     def to_json(self) -> str:
         """The query as text."""

@@ -187,6 +187,19 @@ class Windows:
             )
 
     @property
+    def in_words(self) -> str:
+        """How far each reaches back, and how often there is one.
+
+        Examples
+        --------
+        >>> Windows(540_000, 180_000).in_words, Windows(1_000, 100, by="count").in_words
+        ('the last 9 min, every 3 min', 'the last 1,000 events, every 100')
+        """
+        if self.by == "count":
+            return f"the last {self.width:,} events, every {self.step:,}"
+        return f"the last {span(self.width)}, every {span(self.step)}"
+
+    @property
     def pane(self) -> Millis:
         """The length of a pane."""
         return math.gcd(self.width, self.step)

@@ -11,7 +11,7 @@ from typing import assert_type
 import topwater
 from topwater import Answer, Answers, LookUp, Row, TopKMonitor, TopKQuery, remote, run, sliding
 from topwater.model import Freshness, Key
-from topwater.show.notebook import Chart
+from topwater.views import Chart
 
 
 def uses(batches: list[dict[str, list[int]]]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from topwater.errors import QueryError
 from topwater.rspql import Plan, parse
-from topwater.rspql.explanation import pattern_lines, told, triple_text
+from topwater.rspql.explanation import condition_text, pattern_lines, triple_text
 from topwater.rspql.parser.cursor import shown
 
 FOLDER = Path(__file__).parent / "corpus"
@@ -41,7 +41,7 @@ def lines(plan: Plan) -> Iterator[str]:
     yield f"take: {plan.take}"
     yield f"score: {plan.score}, {plan.order} first, {plan.k} best"
     for condition in plan.conditions:
-        yield f"condition: {told(condition, plan)}"
+        yield f"condition: {condition_text(condition, plan)}"
     told_of = (f"{each.name} ({each.formula or each.role})" for each in plan.projection)
     yield f"shown: {', '.join(told_of)}"
     for triple in plan.template:

@@ -18,7 +18,7 @@ from topwater.cli import app
 from topwater.errors import QueryError
 from topwater.jobs import read_job
 from topwater.jobs.display import line_of, windows_of
-from topwater.jobs.explanation import asked
+from topwater.jobs.explanation import source_text
 from topwater.jobs.job_file import read
 from topwater.jobs.sinks import Sink
 
@@ -109,7 +109,7 @@ def test_what_a_job_says_of_itself_has_no_secrets(tmp_path: Path) -> None:
     ],
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
-    assert asked({"url": url}) == shown
+    assert source_text({"url": url}) == shown
 
 
 @pytest.mark.parametrize(

@@ -1,52 +1,74 @@
-"""What a job would do, as a person would draw it, and as plain values."""
+"""What a job would do: the explanation of its query, with its streams, sources and sink."""
 
 from __future__ import annotations
 
 import json
 import sys
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from topwater.jobs.job import ONE, Job
+from topwater.errors import QueryError
+from topwater.jobs.job import Job
 from topwater.jobs.job_file import ENDINGS, text_of
 from topwater.jobs.loader import read_job
 from topwater.jobs.remote_side import EXAMPLE, is_example
-from topwater.show.explain import promise, steps
+from topwater.show.explain import Explanation, Step, explanation
+
+_PROGRAMS = (".py", ".ipynb", ".scala", ".java", ".jar", ".r")
+"""Endings of files that are neither a job nor a query."""
 
 
-def explained(job: Job) -> str:
-    """What runs, step by step; for a query in RSP-QL also what is exact, and why."""
-    if job.plan is not None:
-        from topwater.rspql import explain
+def job_explanation(job: Job) -> Explanation:
+    """What runs, step by step, and what is exact."""
+    if job.plan is None:
+        whole = explanation(job.query)
+    else:
+        from topwater.rspql.explanation import plan_explanation
 
-        told = [explain(job.plan), ""]
-        told += [f"stream {name}: {streamed(each.settings)}" for name, each in job.streams.items()]
-        told += [f"service {name}: {asked(each)}" for name, each in job.services.items()]
-        return "\n".join([*told, f"answers: {_out(job)}"])
-    boxes = list(_boxes(job))
-    lines = [f"the {job.query.k} best of each window"]
-    for number, (title, text) in enumerate(boxes):
-        lines += ["" if number == 0 else "     │", f"  {title:<8} {text}"]
-    return "\n".join([*lines, "", textwrap.fill(promise(job.query), 98)])
+        whole = plan_explanation(job.plan)
+    streams = {name: stream_text(each.settings) for name, each in job.streams.items()}
+    sources = {name: source_text(each) for name, each in job.services.items()}
+    steps = [Step("stream", _named(streams)), Step("sink", (_sink_text(job),))]
+    if sources:
+        steps.append(Step("source", _named(sources)))
+    return whole.with_steps(*steps)
 
 
 def explained_file(place: str, settings: Sequence[str], *, as_json: bool = False) -> str:
     """What the job, or the query in RSP-QL, at a place would do; ``-`` is standard input.
 
     A query needs no description of its streams and services to be explained.
+
+    Raises
+    ------
+    QueryError
+        If it is neither, or can't be read.
     """
     path = Path(place)
     if path.suffix in ENDINGS:
         job = read_job(path, settings=settings)
-        return json.dumps(as_dict(job)) if as_json else explained(job)
-    from topwater.rspql import explain, parse
+        return json.dumps(as_dict(job)) if as_json else str(job_explanation(job))
+    _refuse_program(path)
+    from topwater.rspql import parse
+    from topwater.rspql.explanation import plan_explanation
 
     plan = parse(sys.stdin.read() if place == "-" else text_of(path, "the query"))
+    whole = plan_explanation(plan)
     if not as_json:
-        return explain(plan)
-    return json.dumps({"query": plan.query().to_dict(), "rspql": plan.text})
+        return str(whole)
+    query = plan.query().to_dict()
+    return json.dumps({"query": query, "rspql": plan.text, "explanation": whole.to_dict()})
+
+
+def _refuse_program(path: Path) -> None:
+    if path.suffix.lower() in _PROGRAMS:
+        raise QueryError(
+            f"{path.name} is a program, and not a job or a query in RSP-QL",
+            field="explain",
+            fix=f"give a job ({', '.join(ENDINGS)}) or a query (.rq); in Python, "
+            "print(topwater.explain(query))",
+        )
 
 
 def as_dict(job: Job) -> dict[str, Any]:
@@ -55,15 +77,21 @@ def as_dict(job: Job) -> dict[str, Any]:
         "job": str(job.written.path),
         "query": job.query.to_dict(),
         "rspql": None if job.plan is None else job.plan.text,
-        "streams": {name or "stream": streamed(s.settings) for name, s in job.streams.items()},
-        "sources": {name or "source": asked(each) for name, each in job.services.items()},
+        "streams": {name or "stream": stream_text(s.settings) for name, s in job.streams.items()},
+        "sources": {name or "source": source_text(each) for name, each in job.services.items()},
         "sink": str(job.sink),
         "checkpoint": job.sink.checkpoint or None,
         "packages": list(job.packages),
+        "explanation": job_explanation(job).to_dict(),
     }
 
 
-def streamed(settings: Any) -> str:
+def _named(texts: Mapping[str, str]) -> tuple[str, ...]:
+    """One line each; the only one of a query that names none goes without."""
+    return tuple(f"{name}  {text}" if name else text for name, text in texts.items())
+
+
+def stream_text(settings: Any) -> str:
     """A stream in a few words."""
     for name in ("path", "url", "servers", "source"):
         if place := getattr(settings, name, ""):
@@ -72,7 +100,7 @@ def streamed(settings: Any) -> str:
     return f"{settings.kind}, {settings.format}"
 
 
-def asked(given: Any) -> str:
+def source_text(given: Any) -> str:
     """A source in a few words, without anything that may be secret."""
     if is_example(given):
         return f"{EXAMPLE}, started for the run"
@@ -91,15 +119,6 @@ def _bare(url: str) -> str:
     return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
-def _boxes(job: Job) -> Iterator[tuple[str, str]]:
-    yield "stream", streamed(job.streams[ONE].settings)
-    for title, text in steps(job.query):
-        yield title, text
-        if title == "remote":
-            yield "source", asked(job.services[ONE])
-    yield "answers", _out(job)
-
-
-def _out(job: Job) -> str:
+def _sink_text(job: Job) -> str:
     kept = f"; how far it came: {job.sink.checkpoint}" if job.sink.checkpoint else ""
     return f"{'the terminal' if job.sink.kind == 'console' else job.sink}{kept}"

@@ -12,7 +12,7 @@ import typer
 
 from topwater.errors import SourceError
 from topwater.jobs.display import Display
-from topwater.jobs.explanation import as_dict, explained
+from topwater.jobs.explanation import as_dict, job_explanation
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
 
@@ -40,7 +40,7 @@ def checked(job: Job, display: Display, *, as_json: bool = False) -> None:
     if as_json:
         typer.echo(json.dumps({**as_dict(job), "reached": reached, "java": str(java.command)}))
         return
-    typer.echo(explained(job))
+    typer.echo(job_explanation(job))
     typer.echo(f"\nall is there: {', '.join([*reached, f'Java at {java.command}'])}")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
 from topwater.jobs.display import Display, Rows, windows_of
-from topwater.jobs.explanation import explained
+from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
 from topwater.jobs.signals import StopFlag, stop_flag
@@ -145,7 +145,7 @@ def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
     refresh = job.query.refresh
     return Page.started(
         job.live.title or job.name,
-        explained(job),
+        str(job_explanation(job)),
         port=job.live.port,
         values=() if job.plan else job.query.names_taken,
         remote="" if refresh is None else refresh.remote,
@@ -262,7 +262,7 @@ def _started(
             folder = tempfile.TemporaryDirectory(prefix="topwater-run-")
             checkpoint = f"{stack.enter_context(folder)}/checkpoint"
         trigger: Any = {"availableNow": True} if once else job.spark.trigger or None
-        job.sink.explain(explained(job))
+        job.sink.explain(str(job_explanation(job)))
         running = start(answers, to=take, checkpoint=checkpoint, trigger=trigger, name=job.name)
         stack.callback(running.stop)
         yield running

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.candidates.rescorable import changing
 from topwater.candidates.runs import no_hint
 from topwater.errors import BatchError, QueryError, StateError, TopwaterError
 from topwater.model import Answer, Counts, Freshness, Items, Millis, Row, Shard
@@ -422,6 +421,6 @@ def _contents(query: TopKQuery, first: int, refresher: Refresher | None) -> Cont
     aggregation = query.aggregation
     if aggregation is None:
         return ItemContents(query, first)
-    if refresher is not None and query.list in changing:
+    if refresher is not None and query.forgets_keys:
         return ListedContents(query, aggregation, first, refresher)
     return KeyContents(query, aggregation, refresher)

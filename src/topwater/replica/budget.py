@@ -12,7 +12,7 @@ import numpy as np
 
 from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray, Shard
-from topwater.windows import millis
+from topwater.windows import millis, span
 
 _WHOLE = Shard()
 _FIX = 'write budget=7, budget={"deadline": "2s"}, or budget=None for no limit'
@@ -100,6 +100,21 @@ class Budget:
     def unlimited(self) -> bool:
         """Whether there is neither a number of fetches nor a deadline."""
         return self.fetches is None and self.deadline is None
+
+    @property
+    def in_words(self) -> str:
+        """What may be spent.
+
+        Examples
+        --------
+        >>> Budget.of(1).in_words, Budget.of(None).in_words
+        ('1 look-up a window', 'no limit on look-ups')
+        """
+        if self.deadline is not None:
+            return f"what can be looked up within {span(self.deadline)}"
+        if self.fetches is None:
+            return "no limit on look-ups"
+        return f"{self.fetches} look-up{'s' * (self.fetches != 1)} a window"
 
     @staticmethod
     def of(spec: int | Mapping[str, Any] | Budget | None) -> Budget:

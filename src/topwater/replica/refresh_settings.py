@@ -112,6 +112,23 @@ class RefreshSettings:
                 f"must be true or false, not {self.hint!r}", field="hint", fix="leave it out"
             )
 
+    @property
+    def reads_nothing(self) -> bool:
+        """Whether no value is ever looked up."""
+        return not resolve(self.policy)[0].refreshes
+
+    @property
+    def reads_every_key(self) -> bool:
+        """Whether each key that is known of a window is looked up for its answer."""
+        entry, proposer = resolve(self.policy)
+        whole = (self.refresh_from or proposer) != "candidates"
+        return entry.refreshes and (self.budget.unlimited or (entry.unbounded and whole))
+
+    @property
+    def reads_all_candidates(self) -> bool:
+        """Whether the k + spare best, at least, are looked up whatever the budget is."""
+        return resolve(self.policy)[0].unbounded
+
     def refuse_truth(self) -> None:
         """Raise if the policy is one for evaluations only."""
         if resolve(self.policy)[0].needs_truth:

@@ -77,6 +77,7 @@ class Refresher:
         self._begun: float | None = None
         self._entry, proposer = resolve(settings.policy)
         self._proposer: Proposer = settings.refresh_from or proposer
+        self._reads_every_key = settings.reads_every_key
         if self._entry.needs_truth and truth is None:
             raise needs_truth(settings.policy)
         self._policy = self._entry.make(settings.seed)
@@ -199,7 +200,7 @@ class Refresher:
         position = np.full(len(slots), len(order))
         position[order] = np.arange(len(order))
         rows = np.arange(len(slots))
-        if self._proposer == "candidates" and not self.settings.budget.unlimited:
+        if self._proposer == "candidates" and not self._reads_every_key:
             wanted = self._candidates(view, order)
             rows = np.flatnonzero(wanted | ~self.replica.known(slots))
         inside = slots[rows]
@@ -256,7 +257,7 @@ class Refresher:
         all others from being fetched. Without a limit the rest of the window follows, as what a
         policy leaves out would be kept for nothing.
         """
-        if not self._entry.refreshes:
+        if self.settings.reads_nothing:
             return np.empty(0, np.int64)
         unknown = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
         unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
@@ -265,10 +266,10 @@ class Refresher:
         if isinstance(self._policy, Worth) and self.settings.budget.carry_over:
             ranked = self._worthwhile(self._policy, proposal, ranked)
         elected = np.concatenate([unknown, ranked])
-        if self.settings.budget.unlimited:
+        if self._reads_every_key:
             rest = np.flatnonzero(proposal.inside)
             return np.concatenate([elected, rest[~np.isin(rest, elected)]])
-        return elected if self._entry.unbounded else elected[:allowance]
+        return elected if self.settings.reads_all_candidates else elected[:allowance]
 
     def _worthwhile(self, policy: Worth, proposal: Proposal, ranked: IntArray) -> IntArray:
         """The rows that are not put off in favour of later windows."""

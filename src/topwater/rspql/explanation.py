@@ -1,17 +1,16 @@
-"""A plan as a person would draw it."""
+"""A query in RSP-QL as a person would draw it."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from rdflib.term import Identifier, URIRef, Variable
 
-from topwater.candidates.rescorable import changing
 from topwater.query import TopKQuery
-from topwater.replica import Budget, RefreshSettings
+from topwater.replica import RefreshSettings
 from topwater.rspql.parser.cursor import KNOWN, shown
-from topwater.rspql.plan.exactness import approximate, differences, exact, keys_text
+from topwater.rspql.plan.compilation import is_bounded
 from topwater.rspql.plan.plan import (
     Alike,
     AllOf,
@@ -27,13 +26,14 @@ from topwater.rspql.plan.plan import (
     Triple,
 )
 from topwater.rspql.query_text import parse
-from topwater.windows import span
+from topwater.show.explain import Explanation, Step, Wording, explanation, window_line
 
 _OUT = {
     "RSTREAM": "all rows of every answer",
     "ISTREAM": "the rows that were not in the answer before",
     "DSTREAM": "the rows of the answer before that are gone",
 }
+_UNLIKE = "unlike SPARQL over all triples of a window"
 
 
 def explain(plan: Plan | str) -> str:
@@ -56,9 +56,9 @@ def explain(plan: Plan | str) -> str:
          │
       match    ?sensor :value ?value
          │     inside each event
-      score    value  the largest first; every solution is an item
+      score    value, the largest first; every solution is an item
          │
-      list     panes  at most k of each pane: 3 × 2 = 6 items, however many events come
+      list     panes: at most k of each pane: 3 × 2 = 6 items, however many events come
          │
       answer   ?sensor ?value
     <BLANKLINE>
@@ -66,26 +66,29 @@ def explain(plan: Plan | str) -> str:
       - every answer: what is forgotten can be in no answer any more
     ...
     """
-    if isinstance(plan, str):
-        plan = parse(plan)
-    parts = [_headline(plan), *_drawing(plan)]
-    for title, reasons in (
-        ("exact", exact(plan)),
-        ("approximate", approximate(plan)),
-        ("unlike SPARQL over all triples of a window", differences(plan)),
-    ):
-        parts += _paragraph(title, list(reasons))
-    return "\n".join(parts)
+    return str(plan_explanation(parse(plan) if isinstance(plan, str) else plan))
 
 
-def _paragraph(title: str, reasons: list[str]) -> Iterator[str]:
-    if reasons:
-        yield ""
-        yield f"{title}:"
-        for reason in reasons:
-            yield textwrap.fill(
-                reason, 96, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-            )
+def plan_explanation(plan: Plan) -> Explanation:
+    """What a plan does and promises, as plain values."""
+    query = plan.query()
+    value = "" if plan.service is None else f"?{plan.service.value}"
+    whole = explanation(query, Wording(_keys(plan), value, "WITH BUDGET UNLIMITED"))
+    whole = replace(whole, title=_headline(plan)).with_steps(*_steps(plan, query))
+    if plan.service is not None and plan.refresh.spare is not None and not is_bounded(plan):
+        whole = whole.with_reasons(
+            "approximate",
+            [
+                "SPARE does not bound the memory here: that takes one value of the stream, with "
+                "which the score rises or falls whatever the others are, and no GROUP BY"
+            ],
+        )
+    return whole.with_reasons(_UNLIKE, _differences(plan))
+
+
+def _keys(plan: Plan) -> str:
+    """What tells items apart, as variables."""
+    return " and ".join(f"?{name}" for name in dict.fromkeys(plan.keys))
 
 
 def _headline(plan: Plan) -> str:
@@ -95,39 +98,25 @@ def _headline(plan: Plan) -> str:
     return f"{name}the {plan.k} best of each window; {out} go out ({plan.operator})"
 
 
-def _drawing(plan: Plan) -> Iterator[str]:
-    boxes = list(_boxes(plan))
-    for number, (title, lines) in enumerate(boxes):
-        yield f"\n  {title:<8} {lines[0]}" if number == 0 else f"  {title:<8} {lines[0]}"
-        last = number == len(boxes) - 1
-        for line in lines[1:] or ([] if last else [""]):
-            yield f"     {' ' if last else '│'}     {line}".rstrip()
-
-
-def _boxes(plan: Plan) -> Iterator[tuple[str, list[str]]]:
-    query = plan.query()
+def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     streams = dict.fromkeys(shown(window.stream, plan.prefixes) for window in plan.windows)
-    yield "stream", [", ".join(streams)]
-    yield "window", [_window(plan, query)]
-    yield "match", list(_matches(plan))
+    yield Step("stream", (", ".join(streams),))
+    yield Step("window", (_window(plan, query),))
+    yield Step("match", tuple(_matches(plan)))
     if not isinstance(plan.take, str):
-        yield "take", [f"{_taken(plan.take, plan)}  for each {keys_text(plan)} of a window"]
-    yield "score", list(_score(plan))
+        yield Step("take", (f"{_taken(plan.take, plan)}, for each {_keys(plan)} of a window",))
     if query.refresh is not None:
-        yield "remote", list(_remote(plan, query.refresh))
-    yield "list", list(_list(plan, query))
-    yield "answer", list(_answer(plan))
+        yield Step("remote", tuple(_remote(plan, query.refresh)))
+    yield Step("score", tuple(_score(plan)))
+    yield Step("answer", tuple(_answer(plan)))
 
 
 def _window(plan: Plan, query: TopKQuery) -> str:
-    window = plan.windows[0]
     names = ", ".join(shown(each.name, plan.prefixes) for each in plan.windows)
-    slid = query.window
-    if window.by == "count":
-        return f"{names}  the last {window.width} solutions, every {window.step} (in process only)"
-    panes = slid.panes_per_window
-    cut = f"{panes} panes of {span(slid.pane)}" if panes > 1 else "one pane"
-    return f"{names}  the last {span(window.width)}, every {span(window.step)}: {cut}"
+    line = window_line(query.window)
+    if query.window.by == "count":
+        line = f"{line.replace('events', 'solutions')} (in process only)"
+    return f"{names}  {line}"
 
 
 def _matches(plan: Plan) -> Iterator[str]:
@@ -146,7 +135,7 @@ def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
         if not bind.variable.startswith("="):
             yield f"?{bind.variable} = {bind.formula}"
     for condition in pattern.filters:
-        yield f"where {told(condition, plan)}"
+        yield f"where {condition_text(condition, plan)}"
 
 
 def _term(term: Identifier, plan: Plan) -> str:
@@ -171,9 +160,9 @@ def _taken(take: Mapping[str, str], plan: Plan) -> str:
 
 def _score(plan: Plan) -> Iterator[str]:
     items = "; every solution is an item" if plan.take == "each" else ""
-    yield f"{plan.score}  the {plan.order} first{items}"
+    yield f"{plan.score}, the {plan.order} first{items}"
     for condition in plan.conditions:
-        yield f"where {told(condition, plan)}"
+        yield f"where {condition_text(condition, plan)}"
 
 
 def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
@@ -182,32 +171,9 @@ def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
     yield service.pattern
     if service.default is not None:
         yield f"{service.default:g} for those that it does not know"
-    yield f"policy {refresh.policy}: {_spent(refresh.budget)}"
+    yield f"{refresh.budget.in_words}, chosen by {refresh.policy}"
     if refresh.budget.accuracy is not None:
         yield f"answers estimated to be less than {refresh.budget.accuracy:g} right are marked"
-
-
-def _spent(budget: Budget) -> str:
-    if budget.deadline is not None:
-        return f"as many fetches as end {span(budget.deadline)} after a window's close"
-    return "no limit on fetches" if budget.unlimited else f"{budget.fetches} fetches a window"
-
-
-def _list(plan: Plan, query: TopKQuery) -> Iterator[str]:
-    panes = query.window.panes_per_window
-    if plan.take == "each":
-        most = f"{plan.k} × {panes} = {plan.k * panes} items"
-        yield f"{query.list}  at most k of each pane: {most}, however many events come"
-    elif query.list in changing and query.refresh is not None:
-        spare, opened = query.refresh.spare, query.window.overlap
-        yield (
-            f"{query.list}  at most k + spare of each open window: "
-            f"({plan.k} + {spare}) × {opened} = {(plan.k + spare) * opened} keys"
-        )
-    else:
-        yield f"one row for each {keys_text(plan)} in each of {panes} panes: it grows with the keys"
-    if query.refresh is not None:
-        yield "and a replica: one remembered value for each key"
 
 
 def _answer(plan: Plan) -> Iterator[str]:
@@ -218,7 +184,7 @@ def _answer(plan: Plan) -> Iterator[str]:
         yield triple_text(triple, plan)
 
 
-def told(condition: Condition, plan: Plan) -> str:
+def condition_text(condition: Condition, plan: Plan) -> str:
     """A condition in words and signs."""
     if isinstance(condition, Compare):
         return f"{condition.left} {condition.op} {condition.right}"
@@ -230,14 +196,34 @@ def told(condition: Condition, plan: Plan) -> str:
         return f"?{condition.left} = ?{condition.right}"
     if isinstance(condition, AllOf | AnyOf):
         word = " and " if isinstance(condition, AllOf) else " or "
-        return f"({word.join(told(part, plan) for part in condition.parts)})"
+        return f"({word.join(condition_text(part, plan) for part in condition.parts)})"
     if isinstance(condition, Not):
-        return f"not {told(condition.part, plan)}"
-    return _told_of_text(condition)
+        return f"not {condition_text(condition.part, plan)}"
+    return _text_condition(condition)
 
 
-def _told_of_text(condition: Text | Kind) -> str:
+def _text_condition(condition: Text | Kind) -> str:
     if isinstance(condition, Kind):
         return f"?{condition.variable} is {condition.kind}"
     case = ", in any case" if condition.ignore_case else ""
     return f"?{condition.variable} {condition.test} {condition.text!r}{case}"
+
+
+def _differences(plan: Plan) -> Iterator[str]:
+    """Where the answer is another one than SPARQL gives over all triples of a window."""
+    if any(len(pattern.triples) > 1 for pattern in plan.patterns):
+        yield "the triples of a pattern join inside one event, and not across events"
+    if plan.take == "each":
+        yield "a triple that is in two events gives two items, where a set of triples has it once"
+    elif plan.group_by:
+        yield "a triple that is in two events counts twice, where a set of triples has it once"
+    else:
+        yield (
+            f"a ?{plan.key} counts once in a window, with its latest solution, where SPARQL gives "
+            "a row for each"
+        )
+    if plan.windows[0].by == "count":
+        yield "windows count solutions of the pattern, not triples"
+    yield "equal scores are ranked by age, the younger first, where SPARQL leaves it open"
+    for graph in plan.static:
+        yield f"FROM {shown(graph, plan.prefixes)} is read by no pattern"

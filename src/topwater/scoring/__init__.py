@@ -7,6 +7,15 @@ from topwater.scoring.score import (
     WeightedDistance,
     WeightedSum,
     score_from,
+    score_in_words,
 )
 
-__all__ = ["Euclidean", "Formula", "Score", "WeightedDistance", "WeightedSum", "score_from"]
+__all__ = [
+    "Euclidean",
+    "Formula",
+    "Score",
+    "WeightedDistance",
+    "WeightedSum",
+    "score_from",
+    "score_in_words",
+]

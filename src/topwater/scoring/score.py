@@ -310,6 +310,22 @@ class WeightedDistance(_Folded):
         _settle(self, point=point, weights=weights, expression=Expression(tree))
 
 
+def score_in_words(score: Score) -> str:
+    """A score as people write it.
+
+    Examples
+    --------
+    >>> score_in_words(Formula("a + b")), score_in_words(WeightedSum({"a": 0.5, "b": 2}))
+    ('a + b', '0.5 × a + 2 × b')
+    """
+    if isinstance(score, Formula):
+        return score.text
+    weights = getattr(score, "weights", None)
+    if weights:
+        return " + ".join(f"{weight:g} × {name}" for name, weight in weights.items())
+    return f"{type(score).__name__} of {', '.join(score.columns)}"
+
+
 def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
     """A score from a formula, from what ``to_dict`` gave, or as it is.
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 from topwater.errors import QueryError
 from topwater.model import Answer, Key
 from topwater.show.charts import Series, bump_chart, line_chart
-from topwater.show.notebook import Chart, answers_html, moment_text, window_text
+from topwater.show.notebook import answers_html, moment_text
+from topwater.views import Chart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ class Answers(Sequence[Answer]):
         last = self._answers[-1]
         keys = ", ".join(repr(key) for key in last.keys[:5])
         number = f"{len(self):,}, the last" if len(self) > 1 else "one"
-        return f"<Answers: {number} of {window_text(last)}: {keys or 'nothing'}>"
+        return f"<Answers: {number} of {last.window.in_words}: {keys or 'nothing'}>"
 
     def _repr_html_(self) -> str:
         return answers_html(self._answers)

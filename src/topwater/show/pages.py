@@ -1,84 +1,131 @@
-"""Parts of written pages: complete in themselves, readable in light and dark, on a phone too."""
+"""All HTML that is written in Python comes from the templates here: escaped, without scripts.
+
+A page is complete in itself, and readable in light and dark, and on a phone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #222; --soft: #5b5b6b; --line: #d5d7e0; --paper: #fff;
-  --card: #f5f6fa; --accent: #c8322c; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e4e4ea; --soft: #a3a5b5; --line: #3c3f4d; --paper: #16171c; --card: #1f2129;
-    --accent: #f0736d; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 1180px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; }
-.charts { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fit, minmax(min(420px, 100%), 1fr)); }
-svg { width: 100%; height: auto; }
-svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
-svg text.title { font-size: 13px; fill: var(--ink); } svg .grid { stroke: var(--line); }
-table { border-collapse: collapse; font-size: 13px; display: block; overflow-x: auto; }
-th, td { padding: .2rem .55rem; border-bottom: 1px solid var(--line); text-align: right; }
-th:first-child, td:first-child, td.text { text-align: left; }
-.legend span { display: inline-block; margin-right: 1.1rem; white-space: nowrap; }
-.legend i { display: inline-block; width: 1.1rem; height: .25rem; margin-right: .35rem;
-  vertical-align: middle; } .yes { color: #2f9e44; } .no { color: #d6403a; }
-p.note, .note { color: var(--soft); }
-"""
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from topwater.model import Answer, Row, number_text
+from topwater.windows import span
 
 
-def page(title: str, about: str, parts: Iterable[str], style: str = "") -> str:
-    """A whole page; its parts are markup, the rest is text."""
-    return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{STYLE}{style}</style></head><body>"
-        f"<h1>{escape(title)}</h1><p class=note>{escape(about)}</p>"
-        f"{''.join(parts)}</body></html>\n"
-    )
+class TextCell(NamedTuple):
+    """A cell of a kind that the style knows: ``text``, ``yes`` or ``no``."""
+
+    text: str
+    kind: str = "text"
 
 
-def section(title: str, body: str) -> str:
-    """A heading, and markup below it; nothing if there is none."""
-    return f"<h2>{escape(title)}</h2>{body}" if body else ""
+class Table(NamedTuple):
+    """Titles, and rows of numbers, text and :class:`TextCell` values."""
+
+    head: Sequence[object]
+    rows: Sequence[Sequence[object]]
 
 
-def legend(colours: Mapping[str, str]) -> str:
-    """Which colour is whose."""
-    entries = (
-        f'<span><i style="background:{colour}"></i>{escape(name)}</span>'
-        for name, colour in colours.items()
-    )
-    return f'<p class="legend">{"".join(entries)}</p>'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of a page; what is empty is left out, and the rest is shown in this order.
+
+    Attributes
+    ----------
+    title
+        The heading.
+    lead, cards
+        What the page is about; and the figures that matter most, each with what it is.
+    code, paragraphs
+        A command, and text.
+    legend, charts
+        Colours by name, and pictures as SVG, which is taken as it is.
+    answer
+        A ranking.
+    tables, note
+        Tables, side by side if there are several; and what is to be known of it all.
+    """
+
+    title: str = ""
+    lead: str = ""
+    cards: Sequence[tuple[str, str]] = ()
+    code: str = ""
+    paragraphs: Sequence[str] = ()
+    legend: Mapping[str, str] = field(default_factory=dict)
+    charts: Sequence[str] = ()
+    answer: Answer | None = None
+    tables: Sequence[Table] = ()
+    note: str = ""
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing below the heading."""
+        return not (
+            any((self.lead, self.cards, self.code, self.paragraphs, self.legend, self.charts))
+            or any((self.answer, self.tables, self.note))
+        )
 
 
-def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Cells are text, except those of :class:`Marked`.
+def page(title: str, about: str, sections: Sequence[Section], *, kind: str = "") -> str:
+    """A whole page; ``kind`` is a class of the style, as ``"story"`` for narrow columns."""
+    shown = [section for section in sections if not section.empty]
+    return render("page.html", title=title, about=about, sections=shown, kind=kind)
+
+
+def render(template: str, **values: Any) -> str:
+    """A template with its values. They are text, and shown as such, whatever is in them.
 
     Examples
     --------
-    >>> table(["a"], [["<b>"]])
-    '<table><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    >>> answer_of = render("chart.html", svg="<svg></svg>")
+    >>> answer_of.startswith('<div class="topwater">'), answer_of.endswith("<svg></svg></div>")
+    (True, True)
     """
-    lines = ["".join(f"<th>{escape(str(cell))}</th>" for cell in head)]
-    lines += ["".join(_cell(cell) for cell in row) for row in rows]
-    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+    return _environment().get_template(template).render(**values)
 
 
-class Marked(str):
-    """A cell that is markup already, with its ``<td>``."""
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("topwater.show"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "age": age_text,
+        "best": _best_score,
+        "cell": _cell_text,
+        "number": number_text,
+        "percent": "{:.0%}".format,
+        "percent_wide": _percent_wide,
+    }
+    return made
 
-    __slots__ = ()
 
-    @staticmethod
-    def of(text: str, kind: str = "text") -> Marked:
-        """A text of a kind that the style knows: ``text``, ``yes`` or ``no``."""
-        return Marked(f'<td class="{kind}">{escape(text)}</td>')
+def age_text(row: Row) -> str:
+    """How long ago the remote value was looked up."""
+    if row.age is None:
+        return "never"
+    return "now" if row.age == 0 else f"{span(row.age)} ago"
 
 
-def _cell(cell: object) -> str:
-    if isinstance(cell, Marked):
-        return cell
-    return f"<td>{cell:.1f}</td>" if isinstance(cell, float) else f"<td>{escape(str(cell))}</td>"
+def _best_score(answer: Answer) -> float:
+    """The greatest size of a score, which has the longest bar; 1 if there is none."""
+    sizes = (abs(score) for score in answer.scores if math.isfinite(score))
+    return max(sizes, default=0.0) or 1.0
+
+
+def _percent_wide(share: float) -> str:
+    """How much of a bar is filled, for a style."""
+    return f"{100 * min(abs(share), 1.0):.0f}%" if math.isfinite(share) else "0%"
+
+
+def _cell_text(cell: object) -> str:
+    return f"{cell:.1f}" if isinstance(cell, float) else str(cell)

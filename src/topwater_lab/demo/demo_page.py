@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from topwater.errors import EnvironmentProblem
-from topwater.show.explain import promise, steps
+from topwater.show.explain import explain
 from topwater_lab.demo.scene import Scene
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ def opened_page(scene: Scene, wishes: Wishes, note: Callable[[str], None]) -> It
 def _page(scene: Scene, port: int) -> contextlib.AbstractContextManager[Page]:
     from topwater.live import Page
 
-    query = scene.query()
-    explained = [f"{title}: {text}" for title, text in steps(query)]
     return Page.started(
         "Who matters most right now?",
-        "\n".join([scene.asked, "", *explained, "", promise(query)]),
+        f"{scene.asked}\n\n{explain(scene.query())}",
         port=port,
         waiting="Spark is starting",
         values=["mentions"],

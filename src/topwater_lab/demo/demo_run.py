@@ -15,7 +15,7 @@ from topwater.jobs.signals import stop_flag
 from topwater_lab.demo.contenders import LADDER, Field, Rung, Verdict, field_of, judged, rungs
 from topwater_lab.demo.demo_page import opened_page
 from topwater_lab.demo.findings import Report, made
-from topwater_lab.demo.html_report import written
+from topwater_lab.demo.html_report import report_page
 from topwater_lab.demo.scene import Remote, Scene
 from topwater_lab.demo.spark_answers import answers
 from topwater_lab.demo.window_comparison import Window, label
@@ -115,7 +115,7 @@ def run(scene: Scene, display: Display, wishes: Wishes | None = None) -> Report:
         with watch.step("in all"):
             report = _played(scene, display, wishes, watch, page)
         report = replace(report, seconds=watch.seconds)
-        _write(path, written(report))
+        _write(path, report_page(report))
         display.report(report, path)
         if page is not None:
             page.ended(f"The stream has ended. The report is {path}.")

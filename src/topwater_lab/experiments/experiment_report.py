@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.show.charts import Series, line_chart
-from topwater.show.pages import Marked, legend, page, section, table
+from topwater.show.pages import Section, Table, TextCell, page
 from topwater_lab.experiments.acqua import BUDGETS, PRINTED, TABLES
 from topwater_lab.experiments.acquatop import (
     AIMS,
@@ -81,56 +81,50 @@ _PRINTED_TABLE_7: dict[tuple[int, Metric], str] = {
 
 def acquatop_page(records: pa.Table, results: Results, lines: Sequence[Sweep], about: str) -> str:
     """Experiments 0 to 4."""
-    parts = [
-        _legend(),
-        section("Experiment 0: errors add up (Figure 11)", _cumulated(records)),
+    sections = [
+        Section(legend={_name(policy): _COLOURS[policy] for policy in SHOWN}),
+        _cumulated(records),
         *(_sweep_section(results, lines, number) for number in sorted(_FIGURES)),
-        section(
-            "Improvements over ACQUA's policies, in percent (Table 6)", _table_6(results, lines)
-        ),
-        section("Which policy serves best (Table 7)", _table_7(results, lines)),
-        section("Claims, one by one", _claims(judged(results, lines))),
-        section("worth, the best published policy, and clairvoyance", _standings(results)),
-        section("worth, with what was left carried over", _carried(records, results)),
-        section("What a window costs", _costs(records)),
-        section("Does an answer know how right it is?", _calibration(records)),
+        _table_6(results, lines),
+        _table_7(results, lines),
+        _claims(judged(results, lines)),
+        _standings(results),
+        _carried(records, results),
+        _costs(records),
+        _calibration(records),
     ]
-    return _page("AcquaTop's experiments", about, parts)
+    return _page("AcquaTop's experiments", about, sections)
 
 
 def acqua_page(summary: dict[str, Any], about: str) -> str:
     """Tables 1 and 2 of ACQUA."""
     found = {(c["policy"], c["budget"]): c["accuracy"] for c in summary["cells"]}
-    parts = []
+    sections = []
     for number, policies in TABLES.items():
         rows = [
             [budget, *(f"{found[p, budget]:.3f} ({PRINTED[p][at]:.2f})" for p in policies)]
             for at, budget in enumerate(BUDGETS)
         ]
         title = f"Join accuracy, real data (Table {number}); in brackets what the paper prints"
-        parts.append(section(title, table(["B", *policies], rows)))
-    return _page("ACQUA's experiments", about, parts)
+        sections.append(Section(title=title, tables=[Table(["B", *policies], rows)]))
+    return _page("ACQUA's experiments", about, sections)
 
 
-def _page(title: str, about: str, parts: Iterable[str]) -> str:
-    return page(title, f"{about} topwater {version('topwater')}.", parts)
-
-
-def _legend() -> str:
-    return legend({_name(policy): _COLOURS[policy] for policy in SHOWN})
+def _page(title: str, about: str, sections: Sequence[Section]) -> str:
+    return page(title, f"{about} topwater {version('topwater')}.", sections)
 
 
 def _name(policy: str) -> str:
     return _NAMES.get(policy, policy)
 
 
-def _sweep_section(results: Results, lines: Sequence[Sweep], experiment: int) -> str:
+def _sweep_section(results: Results, lines: Sequence[Sweep], experiment: int) -> Section:
     mine = [line for line in lines if line.experiment == experiment]
     if not mine:
-        return ""
+        return Section()
     charts = [_chart(results, line, metric) for line in mine for metric in _METRICS]
     title = f"Experiment {experiment}: {_VARIED[mine[0].varied]} (Figure {_FIGURES[experiment]})"
-    return section(title, f'<div class="charts">{"".join(charts)}</div>')
+    return Section(title=title, charts=charts)
 
 
 def _chart(results: Results, line: Sweep, metric: Metric) -> str:
@@ -146,7 +140,7 @@ def _chart(results: Results, line: Sweep, metric: Metric) -> str:
     return line_chart(f"{_METRICS[metric]}, cumulated{at}", _VARIED[line.varied], places, series)
 
 
-def _cumulated(records: pa.Table) -> str:
+def _cumulated(records: pa.Table) -> Section:
     """The default cell, window by window: the median over the data sets of the summed errors."""
     charts = []
     for metric, name in _METRICS.items():
@@ -157,7 +151,7 @@ def _cumulated(records: pa.Table) -> str:
         ]
         windows = [str(at + 1) for at in range(len(series[0].values))]
         charts.append(line_chart(f"errors of {name}, cumulated", "window", windows, series))
-    return f'<div class="charts">{"".join(charts)}</div>'
+    return Section(title="Experiment 0: errors add up (Figure 11)", charts=charts)
 
 
 def _errors(records: pa.Table, policy: str, metric: Metric) -> list[float]:
@@ -180,7 +174,7 @@ def _of(records: pa.Table, policy: str, metric: Metric, cell: Cell | None = None
     return records.filter(keep)
 
 
-def _table_6(results: Results, lines: Sequence[Sweep]) -> str:
+def _table_6(results: Results, lines: Sequence[Sweep]) -> Section:
     experiments = sorted({line.experiment for line in lines})
     head = [f"{number} {_METRICS[metric]}" for number in experiments for metric in _METRICS]
     rows = []
@@ -193,11 +187,14 @@ def _table_6(results: Results, lines: Sequence[Sweep]) -> str:
                 high, low = printed.split()[4 * (number - 1) + 2 * at :][:2]
                 row.append(f"{most:+.1f} … {least:+.1f} ({high} … {low})")
         rows.append(row)
-    note = "<p class=note>Greatest … least over the sweep; in brackets what the paper prints.</p>"
-    return table(["", *head], rows) + note
+    return Section(
+        title="Improvements over ACQUA's policies, in percent (Table 6)",
+        tables=[Table(["", *head], rows)],
+        note="Greatest … least over the sweep; in brackets what the paper prints.",
+    )
 
 
-def _table_7(results: Results, lines: Sequence[Sweep]) -> str:
+def _table_7(results: Results, lines: Sequence[Sweep]) -> Section:
     rows = []
     for line in lines:
         for metric, name in _METRICS.items():
@@ -207,22 +204,22 @@ def _table_7(results: Results, lines: Sequence[Sweep]) -> str:
                 f"{getattr(cell, line.varied)}: {policy}"
                 for cell, policy in zip(line.cells, best, strict=True)
             )
-            told = Marked.of(places)
-            printed = Marked.of(_PRINTED_TABLE_7[line.experiment, metric])
-            rows.append([f"Hp.{line.experiment}: {_VARIED[line.varied]}{at}", name, told, printed])
+            printed = TextCell(_PRINTED_TABLE_7[line.experiment, metric])
+            hypothesis = f"Hp.{line.experiment}: {_VARIED[line.varied]}{at}"
+            rows.append([hypothesis, name, TextCell(places), printed])
     head = ["hypothesis", "measured by", "best published policy at each point", "the paper says"]
-    return table(head, rows)
+    return Section(title="Which policy serves best (Table 7)", tables=[Table(head, rows)])
 
 
-def _claims(claims: Iterable[Claim]) -> str:
+def _claims(claims: Iterable[Claim]) -> Section:
     rows = []
     for claim in claims:
-        verdict = Marked.of("confirmed", "yes") if claim.holds else Marked.of("denied", "no")
-        rows.append([claim.text, verdict, Marked.of(claim.evidence)])
-    return table(["claim", "here", "figures"], rows)
+        verdict = TextCell("confirmed", "yes") if claim.holds else TextCell("denied", "no")
+        rows.append([claim.text, verdict, TextCell(claim.evidence)])
+    return Section(title="Claims, one by one", tables=[Table(["claim", "here", "figures"], rows)])
 
 
-def _standings(results: Results) -> str:
+def _standings(results: Results) -> Section:
     rows = []
     for cell in results.cells:
         row: list[object] = [f"B {cell.budget}, CH {cell.ch}, K {cell.k}, N {cell.n}"]
@@ -241,10 +238,11 @@ def _standings(results: Results) -> str:
         for name in _METRICS.values()
         for what in ("best published", OURS, "bound", "gap closed")
     ]
-    return table(["cell", *columns], rows)
+    title = "worth, the best published policy, and clairvoyance"
+    return Section(title=title, tables=[Table(["cell", *columns], rows)])
 
 
-def _carried(records: pa.Table, results: Results) -> str:
+def _carried(records: pa.Table, results: Results) -> Section:
     """Next to worth without, and what it spent: on average, and at most in one window."""
     rows = []
     for cell in results.judged_cells:
@@ -265,23 +263,24 @@ def _carried(records: pa.Table, results: Results) -> str:
         for what in (OURS, _name(CARRIED), "gap closed", "fetches (most)")
     ]
     note = (
-        "<p class=note>The mean budget is equal, a window's is not: what one leaves, the next ones "
+        "The mean budget is equal, a window's is not: what one leaves, the next ones "
         "may spend, up to three windows' worth. So it is not among those compared at an equal "
-        "budget per window, and it may pass the bound, which has B in every window.</p>"
+        "budget per window, and it may pass the bound, which has B in every window."
     )
-    return table(["cell", *columns], rows) + note
+    title = "worth, with what was left carried over"
+    return Section(title=title, tables=[Table(["cell", *columns], rows)], note=note)
 
 
-def _costs(records: pa.Table) -> str:
+def _costs(records: pa.Table) -> Section:
     rows = []
     for policy in (*PUBLISHED, UNLIMITED, OURS, CARRIED):
         mine = records.filter(pc.equal(records["policy"], policy))
         millis = column(mine, "seconds") * 1_000
         fetches = column(mine, "fetches").mean()
         rows.append([_name(policy), *_milliseconds(millis), f"{fetches:.1f}"])
-    note = "<p class=note>CPU time to elect, rank and estimate; fetching takes no time here.</p>"
+    note = "CPU time to elect, rank and estimate; fetching takes no time here."
     head = ["policy", "mean ms", "median ms", "99 % below ms", "fetches a window"]
-    return table(head, rows) + note
+    return Section(title="What a window costs", tables=[Table(head, rows)], note=note)
 
 
 def _milliseconds(millis: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> list[str]:
@@ -289,7 +288,7 @@ def _milliseconds(millis: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> 
     return [f"{figure:.2f}" for figure in figures]
 
 
-def _calibration(records: pa.Table) -> str:
+def _calibration(records: pa.Table) -> Section:
     """What answers of ``worth`` estimated, in ten groups of equal size, against what they were."""
     charts = []
     for metric, name in _METRICS.items():
@@ -304,4 +303,4 @@ def _calibration(records: pa.Table) -> str:
         places = [str(at + 1) for at in range(len(means))]
         title = f"{name}: estimated (dashed) and real"
         charts.append(line_chart(title, "tenth of the answers, by estimate", places, lines))
-    return f'<div class="charts">{"".join(charts)}</div>'
+    return Section(title="Does an answer know how right it is?", charts=charts)

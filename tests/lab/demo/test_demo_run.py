@@ -37,7 +37,7 @@ from topwater_lab.demo.contenders import (
 from topwater_lab.demo.demo_run import Stopwatch, Wishes, run
 from topwater_lab.demo.display import JsonLines, Lines
 from topwater_lab.demo.findings import Report, made
-from topwater_lab.demo.html_report import written
+from topwater_lab.demo.html_report import report_page
 from topwater_lab.demo.scene import Scene
 from topwater_lab.demo.window_comparison import Window, label
 
@@ -197,7 +197,7 @@ def test_quiet_tells_the_end_only() -> None:
 
 def test_the_report_is_complete_in_itself() -> None:
     report = reported()
-    text = written(report)
+    text = report_page(report)
     assert text.startswith("<!doctype html>")
     assert "<script" not in text
     assert not re.search(r"(?:src|href)=|url\(|@import", text), "nothing is loaded from elsewhere"
@@ -216,7 +216,7 @@ def test_the_report_is_complete_in_itself() -> None:
 
 
 def test_a_report_without_other_budgets_says_only_what_is_known() -> None:
-    text = written(replace(reported(), rungs=()))
+    text = report_page(replace(reported(), rungs=()))
     assert text.count("<svg") == 4
     assert "does not reach its nDCG" in text
 
