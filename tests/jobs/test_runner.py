@@ -168,38 +168,6 @@ def test_a_file_of_sqlite_is_looked_for_where_the_job_is(folder: Path) -> None:
     assert str(folder / "users.db") in repr(source)
 
 
-def test_explain_tells_what_a_job_would_do(folder: Path) -> None:
-    more = '[sink]\nkind = "csv"\npath = "out"\n'
-    (folder / "job.toml").write_text(TOML + more)
-    place = str(folder / "job.toml")
-    told = CliRunner().invoke(app, ["explain", place]).stdout
-    for text in ("the last 9 min, every 3 min", "n = count", "csv in", "exact: every answer"):
-        assert text in told
-    plain = json.loads(CliRunner().invoke(app, ["explain", place, "--json"]).stdout)
-    assert plain["query"]["k"] == 3
-    assert plain["checkpoint"].endswith("out/_checkpoint")
-    (folder / "q.rq").write_text(
-        "PREFIX : <http://x/> SELECT ?u ?n FROM NAMED WINDOW :w ON :s [RANGE PT1M]"
-        "WHERE { WINDOW :w { ?u :p ?n } } ORDER BY DESC(?n) LIMIT 2"
-    )
-    both = CliRunner().invoke(app, ["explain", str(folder / "q.rq"), "--json"])
-    assert json.loads(both.stdout)["query"]["k"] == 2
-    typed = CliRunner().invoke(app, ["explain", "-"], input=(folder / "q.rq").read_text())
-    assert "the 2 best of each window" in typed.stdout
-
-
-def test_secrets_are_not_told(folder: Path) -> None:
-    source = 'refresh.remote = "f"\n'
-    text = TOML.replace("k = 3\n", f"k = 3\n{source}").replace('score = "n"', 'score = "n + f"')
-    (folder / "job.toml").write_text(
-        f'{text}[source]\nurl = "http://me:hidden@x/{{key}}?token=hidden"\nvalue = "v"\n'
-    )
-    for more in ([], ["--json"]):
-        told = CliRunner().invoke(app, ["explain", str(folder / "job.toml"), *more])
-        assert told.exit_code == 0
-        assert "hidden" not in told.stdout
-
-
 def test_check_reaches_all_and_starts_no_spark(folder: Path) -> None:
     with socket.socket() as server:
         server.bind(("127.0.0.1", 0))

@@ -89,7 +89,8 @@ def _rounded(lines: Sequence[Series]) -> tuple[float, float, float]:
     values += [v for line in lines for pair in line.spread for v in pair if math.isfinite(v)]
     low, high = (min(values), max(values)) if values else (0.0, 1.0)
     if high - low < 1e-9:
-        low, high = low - 0.5, high + 0.5
+        margin = max(0.5, abs(low) / 1_000)
+        low, high = low - margin, high + margin
     step = float(10 ** math.floor(math.log10((high - low) / 2)))
     for factor in (2.5, 2.0, 2.0):
         if (high - low) / step > 8:
@@ -152,9 +153,9 @@ def _line(scale: _Scale, line: Series, places: Sequence[str]) -> str:
 
 
 def _dot(line: Series, x: float, y: float, place: str, value: float) -> str:
-    told = _text(f"{line.name}, {place}: {value:.4g}")
+    label = _text(f"{line.name}, {place}: {value:.4g}")
     place_and_fill = f'cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{line.colour}"'
-    return f"<circle {place_and_fill}><title>{told}</title></circle>"
+    return f"<circle {place_and_fill}><title>{label}</title></circle>"
 
 
 def bar_chart(title: str, names: Sequence[str], values: Sequence[float]) -> str:
@@ -167,7 +168,7 @@ def bar_chart(title: str, names: Sequence[str], values: Sequence[float]) -> str:
     """
     most = max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
     room = _WIDTH - _LABEL - 60
-    parts = [_opened(title, _TOP + _ROW * len(names) + 8)]
+    parts = [_svg_head(title, _TOP + _ROW * len(names) + 8)]
     for at, (name, value) in enumerate(zip(names, values, strict=True)):
         y = _TOP + _ROW * at
         long = room * abs(value) / most if math.isfinite(value) else 0.0
@@ -193,7 +194,7 @@ def bump_chart(
     coloured = dict(zip(ranks, cycle(_PALETTE), strict=False))
     gone = [name for name, found in ranks.items() if not found or found[-1] is None]
     foot = _TOP + _ROW * k + 20
-    parts = [_opened(title, foot + (28 if gone else 8)), *_rank_lines(k)]
+    parts = [_svg_head(title, foot + (28 if gone else 8)), *_rank_lines(k)]
     every = _every(places, _WIDTH - _LEFT - _LABEL)
     parts += [
         f'<text x="{_place_x(at, places):.1f}" y="{foot}" text-anchor="middle">'
@@ -224,7 +225,7 @@ def _tinted(name: str, colour: str) -> str:
     return f'<tspan style="fill:{colour}">{_text(_short(name))}</tspan>'
 
 
-def _opened(title: str, height: int) -> str:
+def _svg_head(title: str, height: int) -> str:
     return (
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" aria-label="{_text(title)}">'
         f'<text class="title" x="{_LEFT}" y="18">{_text(title)}</text>'
@@ -250,9 +251,9 @@ def _bumps(name: str, ranks: Sequence[int | None], places: Sequence[str], colour
         if rank is None:
             continue
         x, y = _place_x(at, places), _rank_y(rank)
-        told = _text(f"{name}, {places[at]}: {rank}")
+        label = _text(f"{name}, {places[at]}: {rank}")
         parts.append(
-            f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{colour}"><title>{told}</title></circle>'
+            f'<circle cx="{x:.1f}" cy="{y}" r="4" fill="{colour}"><title>{label}</title></circle>'
         )
         before = ranks[at - 1] if at else None
         if before is not None:

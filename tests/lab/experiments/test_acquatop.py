@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from pathlib import Path
 
@@ -13,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater.show.charts import Series, line_chart
 from topwater_lab.experiments import acqua, acquatop, parallel_runs
 from topwater_lab.experiments.acquatop import DEFAULT, Cell, Results
 from topwater_lab.experiments.claims import judged
@@ -107,20 +105,6 @@ def test_the_page_is_complete_in_itself(records: pa.Table, results: Results) -> 
     for told in ("median ms", "99 % below ms", "worth, carried over", "The mean budget is equal"):
         assert told in page
     assert len(list(judged(results, lines))) >= 5
-
-
-def test_points_of_a_chart_lie_inside_it() -> None:
-    lines = [Series("a", [1.0, math.nan, 150.0], "#123456", [(0, 2), (3, 4), (149, 151)])]
-    chart = line_chart("t <1>", "x", ["a", "b", "c"], lines)
-    assert "t &lt;1&gt;" in chart
-    assert "nan" not in chart
-    for x, y in re.findall(r"([\d.-]+),([\d.-]+)", chart):
-        assert 0 <= float(x) <= 560
-        assert 0 <= float(y) <= 330
-
-
-def test_a_flat_line_can_be_drawn() -> None:
-    assert line_chart("t", "x", ["a", "b"], [Series("a", [5.0, 5.0], "#123456")]).endswith("</svg>")
 
 
 def test_jobs_in_processes_give_the_same_records(records: pa.Table) -> None:

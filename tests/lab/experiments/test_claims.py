@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from topwater.show.pages import page
 from topwater_lab.experiments.acquatop import (
     AIMS,
     OURS,
@@ -137,7 +138,7 @@ def test_and_denied_where_it_is_not(score: Score, text: str) -> None:
 
 
 def test_table_7_names_the_best_of_each_point_and_what_the_paper_found() -> None:
-    told = _table_7(results_of(as_published), sweeps())
+    told = page("t", "a", [_table_7(results_of(as_published), sweeps())])
     assert "30: wsj-lru" in told
     assert "at-bsm for K &lt; 7, wsj-lru for K &gt; 10" in told
     assert told.count("<tr>") == 1 + 2 * 6
