@@ -11,6 +11,7 @@ import pytest
 from tests.support.shown import QUERY
 from topwater import Euclidean, TopKQuery, WeightedSum, counting, explain, sliding
 from topwater.monitor.exactness import exactness
+from topwater.replica import RefreshSettings
 from topwater.show.explain import ORDER, Step, Wording, explanation
 
 DRAWN = """\
@@ -86,7 +87,7 @@ def test_only_what_every_answer_keeps_is_promised_of_every_answer() -> None:
 
 
 def test_where_no_value_is_looked_up_no_answer_is_promised() -> None:
-    wst = replace(LAST, refresh={"remote": "followers", "policy": "wst"})
+    wst = replace(LAST, refresh=RefreshSettings("followers", policy="wst"))
     certain = next(each for each in explanation(wst).promises if each.title == "exact")
     assert certain.reasons == (
         "what the stream says of every key: none is forgotten while it is in a window",

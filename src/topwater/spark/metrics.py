@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from topwater.spark.prometheus import Exposition
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:
@@ -248,6 +247,8 @@ def _taker(to: Take | str | Path) -> Take:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix != ".prom":
         return JsonLines(path)
+    from topwater.spark.prometheus import Exposition
+
     exposition = Exposition()
 
     def expose(progress: Progress) -> None:

@@ -1,11 +1,15 @@
-"""Metrics in the text form that Prometheus reads, for its node exporter's textfile collector."""
+"""Metrics as Prometheus reads them, for its node exporter's textfile collector."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+from prometheus_client import CollectorRegistry, generate_latest, write_to_textfile
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 COUNTERS = {
     "windows": "answers given",
@@ -19,7 +23,7 @@ COUNTERS = {
     "fetched": "remote values asked for",
     "failed": "remote values that did not come",
     "problems": "remote values that did not come, by what went wrong",
-    "bad_values": "remote values that are no usable number",
+    "bad_values": "remote values that are not a usable number",
     "missed": "answers below the accuracy asked for",
     "results": "rows of standing queries",
     "changes": "changes of standing queries asked for",
@@ -36,14 +40,19 @@ GAUGES = {
     "precision": "estimated precision at k, mean of the last answers",
     "ndcg": "estimated nDCG at k, mean of the last answers",
     "state_bytes": "size of the packed state of all shards",
-    "state_memory": "memory of the state store in bytes",
-    "batch_ms": "duration of the last micro-batch in milliseconds",
+    "state_memory": "memory of the state store",
+    "batch_ms": "duration of the last micro-batch",
     "rows_per_second": "rows processed a second in the last micro-batch",
 }
 """As of the last micro-batch that told them; each becomes ``topwater_<name>``."""
 
+_UNITS = {"state_memory": ("state_memory_bytes", 1.0), "batch_ms": ("batch_seconds", 0.001)}
+"""Prometheus wants base units, named: what such a figure is called there, and its factor."""
 
-class Exposition:
+Labels: TypeAlias = tuple[str, ...]
+
+
+class Exposition(Collector):
     """Sums and last values, per query.
 
     Examples
@@ -54,46 +63,46 @@ class Exposition:
     >>> print(exposition.text(), end="")
     # HELP topwater_events_total events seen
     # TYPE topwater_events_total counter
-    topwater_events_total{query="bids",id="7f"} 10
+    topwater_events_total{id="7f",query="bids"} 10.0
     """
 
     def __init__(self) -> None:
-        self._found: dict[str, dict[str, float]] = {}
+        self._sums: dict[str, Counter[Labels]] = {}
+        self._last: dict[str, dict[Labels, float]] = {}
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
 
     def add(self, query: str, identifier: str, figures: Mapping[str, Any]) -> None:
         """Take in what a micro-batch did."""
-        whose = f'query="{_escaped(query)}",id="{_escaped(identifier)}"'
-        labels = f"{{{whose}}}"
+        whose = (query, identifier)
         for name in COUNTERS:
             if name in figures and name != "problems":
-                series = self._found.setdefault(name, {})
-                series[labels] = series.get(labels, 0) + figures[name]
+                self._sums.setdefault(name, Counter())[whose] += figures[name]
         for problem, keys in figures.get("problems", {}).items():
-            series = self._found.setdefault("problems", {})
-            at = f'{{{whose},problem="{_escaped(problem)}"}}'
-            series[at] = series.get(at, 0) + keys
+            self._sums.setdefault("problems", Counter())[*whose, problem] += keys
         for name in GAUGES:
             if figures.get(name) is not None:
-                self._found.setdefault(name, {})[labels] = figures[name]
+                self._last.setdefault(name, {})[whose] = figures[name]
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        """All of it, for the registry."""
+        for name in filter(self._sums.__contains__, COUNTERS):
+            labels = ["query", "id", *(["problem"] if name == "problems" else [])]
+            family = CounterMetricFamily(f"topwater_{name}", COUNTERS[name], labels=labels)
+            for whose, total in self._sums[name].items():
+                family.add_metric(whose, total)
+            yield family
+        for name in filter(self._last.__contains__, GAUGES):
+            exposed, factor = _UNITS.get(name, (name, 1.0))
+            gauge = GaugeMetricFamily(f"topwater_{exposed}", GAUGES[name], labels=["query", "id"])
+            for whose, value in self._last[name].items():
+                gauge.add_metric(whose, value * factor)
+            yield gauge
 
     def text(self) -> str:
-        """All of it, in Prometheus' form."""
-        lines: list[str] = []
-        for names, kind, ending in ((COUNTERS, "counter", "_total"), (GAUGES, "gauge", "")):
-            for name, told in names.items():
-                if name in self._found:
-                    full = f"topwater_{name}{ending}"
-                    lines += [f"# HELP {full} {told}", f"# TYPE {full} {kind}"]
-                    lines += [f"{full}{at} {value}" for at, value in self._found[name].items()]
-        return "".join(f"{line}\n" for line in lines)
+        """All of it, as it is written."""
+        return generate_latest(self._registry).decode()
 
     def write(self, path: Path) -> None:
         """Replace a file as a whole: whoever reads it sees the old text or the new one."""
-        # The collector reads every file that ends in .prom.
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        part.write_text(self.text(), encoding="utf-8")
-        part.replace(path)
-
-
-def _escaped(label: str) -> str:
-    return label.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+        write_to_textfile(str(path), self._registry)

@@ -10,8 +10,8 @@ import numpy as np
 from topwater.model import Answer, LookUp
 from topwater.show.charts import Series, line_chart
 from topwater.show.pages import Section, Table, TextCell, page
-from topwater_lab.demo.findings import Report, versions
 from topwater_lab.demo.contenders import METRICS, TABLE, Contender, Metric, mean
+from topwater_lab.demo.findings import Report, versions
 from topwater_lab.demo.scene import K
 from topwater_lab.demo.sentences import needs, paid, traffic
 from topwater_lab.demo.window_comparison import described, label
