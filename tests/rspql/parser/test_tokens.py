@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from topwater.errors import QueryError
 from topwater.rspql import parse
-from topwater.rspql.parser.durations import duration
 from topwater.rspql.parser.tokens import MAX_LENGTH, MAX_NESTING, MAX_TOKENS, Document
 
 
@@ -105,49 +104,3 @@ def test_any_text_gives_tokens_or_a_query_error(text: str) -> None:
         return
     for token in document.tokens:
         assert document.text[token.start : token.end] == token.text
-
-
-@pytest.mark.parametrize(
-    ("text", "span"),
-    [
-        ("PT9M", 540_000),
-        ("pt9m", 540_000),
-        ("P1D", 86_400_000),
-        ("P1DT1H1M1.5S", 90_061_500),
-        ("P2W", 1_209_600_000),
-        ("PT0.5S", 500),
-        ("10s", 10_000),
-        ("30min", 1_800_000),
-        ("1h", 3_600_000),
-        ("2d", 172_800_000),
-        ("100ms", 100),
-        ("10", 10),
-        ("0", 0),
-    ],
-)
-def test_durations(text: str, span: int) -> None:
-    assert duration(text) == span
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "P",
-        "PT",
-        "P1DT",
-        "P1M",
-        "P1Y",
-        "PT1.5M",
-        "1x",
-        "PT0.0001S",
-        "NaN",
-        "-5",
-        "1e5",
-        "9" * 30,
-        "",
-    ],
-)
-def test_what_is_no_duration_says_why(text: str) -> None:
-    told = duration(text)
-    assert isinstance(told, str)
-    assert len(told) > 10

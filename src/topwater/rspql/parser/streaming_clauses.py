@@ -65,6 +65,7 @@ class _Surgeon:
         self.registered: str = ""
         self.every: tuple[int, int] | None = None
         self.formed: str = ""
+        self.served_until = 0
 
     def work(self) -> Streaming:
         while self.cursor.token.kind != "end":
@@ -85,7 +86,12 @@ class _Surgeon:
             "WITH": self._with,
             **dict.fromkeys(_FORMS, self._form),
         }
-        inside = {"WINDOW": self._window, "STREAM": self._inline_stream, **dict.fromkeys(_FORMS)}
+        inside = {
+            "WINDOW": self._window,
+            "STREAM": self._inline_stream,
+            "SERVICE": self._service,
+            **dict.fromkeys(_FORMS),
+        }
         return (inside if token.level else top).get(token.word)
 
     def _cut(self, first: Token) -> None:
@@ -235,6 +241,23 @@ class _Surgeon:
 
     def _comma(self) -> bool:
         return self.cursor.token.text == "," and bool(self.cursor.take())
+
+    def _service(self) -> None:
+        """Of a SERVICE inside another one only its braces are left: rdflib can't read both.
+
+        What a service is sent is taken from the text of the query itself.
+        """
+        first, tokens = self.cursor.token, self.document.tokens
+        places = range(self.cursor.at, len(tokens))
+        opened = next((at for at in places if tokens[at].text == "{"), self.cursor.at)
+        if self.cursor.at < self.served_until:
+            self.cursor.at = opened
+            self._cut(first)
+        else:
+            inner = tokens[opened].level + 1
+            closes = (at for at in places if tokens[at].text == "}" and tokens[at].level == inner)
+            self.served_until = next(closes, 0)
+        self.cursor.at = opened + 1
 
     def _inline_stream(self) -> None:
         self.cursor.fail(

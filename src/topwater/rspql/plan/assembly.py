@@ -84,7 +84,7 @@ class Composer:
             order="largest" if self.layers.descending else "smallest",
             k=self.layers.k,
             conditions=tuple(self._item_condition(each, renamed) for each in having),
-            score_name=showing.score_name,
+            score_name=showing.score_name(projection),
             group_by=self.layers.groups is not None,
             projection=projection,
             template=tuple(self.layers.template or ()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal, NoReturn
 
 from rdflib.term import Variable
@@ -31,11 +31,20 @@ class Showing:
         self._stream = where.stream_variables()
         self._remote = set() if far is None else far.variables
 
-    @property
-    def score_name(self) -> str | None:
-        """The variable of the score, if it is one."""
+    def score_name(self, projection: Iterable[Shown]) -> str | None:
+        """The variable that shows the score; if none does, the one that the query ranks by."""
         rank_by = self._layers.rank_by
-        return str(rank_by) if isinstance(rank_by, Variable) else None
+        own = [str(rank_by)] if self._is_written(rank_by) else []
+        shown = [each.name for each in projection if each.role == "score"]
+        found = [name for name in own if name in shown] or shown or own
+        return found[0] if found else None
+
+    def _is_written(self, rank_by: object) -> bool:
+        """Is it a variable of the query? rdflib gives names of its own to aggregates."""
+        return isinstance(rank_by, Variable) and any(
+            token.kind == "variable" and token.text[1:] == str(rank_by)
+            for token in self._document.tokens
+        )
 
     def projection(
         self,
