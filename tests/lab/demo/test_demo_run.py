@@ -11,21 +11,20 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from tests.support.demo_played import played, reported
 from topwater.errors import EnvironmentProblem
 from topwater.local import run as run_locally
-from topwater.model import Answer, Row
+from topwater.model import Row
 from topwater_lab.demo import scene
 from topwater_lab.demo.contenders import (
     LIVES,
     PUBLISHED,
     TABLE,
-    Field,
     best,
     contest,
     field_of,
@@ -36,28 +35,9 @@ from topwater_lab.demo.contenders import (
 )
 from topwater_lab.demo.demo_run import Stopwatch, Wishes, run
 from topwater_lab.demo.display import JsonLines, Lines
-from topwater_lab.demo.findings import Report, made
-from topwater_lab.demo.html_report import report_page
+from topwater_lab.demo.findings import made
 from topwater_lab.demo.scene import Scene
 from topwater_lab.demo.window_comparison import Window, label
-
-
-@cache
-def played(windows: int = 25, seed: int = 3) -> tuple[Scene, list[Answer], Field]:
-    here = Scene(windows=windows, seed=seed)
-    found = [
-        answer
-        for answer in run_locally(here.query(), here.batches(), source=here.source())
-        if answer.window.index < windows
-    ]
-    return here, found, field_of(here)
-
-
-@cache
-def reported() -> Report:
-    here, found, others = played()
-    climbed = [rung for budget in (2, 7, 20) for rung in rungs(here, others, budget)]
-    return replace(made(here, found, others, climbed), seconds={"stream": 12.3})
 
 
 def test_contenders_have_the_same_budget_and_the_truth_judges_them() -> None:
@@ -193,32 +173,6 @@ def test_quiet_tells_the_end_only() -> None:
     assert shown.getvalue() == ""
     lines.report(reported(), Path("report.html"))
     assert "nDCG@5" in shown.getvalue()
-
-
-def test_the_report_is_complete_in_itself() -> None:
-    report = reported()
-    text = report_page(report)
-    assert text.startswith("<!doctype html>")
-    assert "<script" not in text
-    assert not re.search(r"(?:src|href)=|url\(|@import", text), "nothing is loaded from elsewhere"
-    assert "prefers-color-scheme: dark" in text
-    assert text.count("<svg") == 6
-    for told in (
-        f"{report.ours.ndcg:.3f}",
-        "topwater demo --windows 25 --budget 7 --policy worth --seed 3",
-        "stream</td>",
-        "12.3 s",
-        "pyspark",
-        "as known",
-    ):
-        assert told in text
-    assert json.loads(json.dumps(report.to_dict()))["windows"] == 25
-
-
-def test_a_report_without_other_budgets_says_only_what_is_known() -> None:
-    text = report_page(replace(reported(), rungs=()))
-    assert text.count("<svg") == 4
-    assert "does not reach its nDCG" in text
 
 
 def test_steps_are_timed_and_added_up() -> None:
