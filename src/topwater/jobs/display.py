@@ -191,20 +191,20 @@ def line_of(answer: Mapping[str, Any], job: Job) -> Any:
     if "group" in answer:
         line.append(f"  {plain(str(answer['group']))}:", style="not dim")
     for row in answer.get("rows", ()):
-        line.append(f"  {row['rank']}. {plain(_shown(row, job))}", style="not dim")
+        line.append(f"  {row['rank']}. {plain(_row_text(row, job))}", style="not dim")
     if not answer.get("rows", True):
         line.append("  nothing", style="not dim")
-    line.append(f"  {_told(answer)}", style="italic not dim")
+    line.append(f"  {_quality(answer)}", style="italic not dim")
     return line
 
 
-def _shown(row: Mapping[str, Any], job: Job) -> str:
+def _row_text(row: Mapping[str, Any], job: Job) -> str:
     if job.plan is None:
         return f"{row['key']} ({short(row['score'])})"
     return " ".join(short(row[each.name], job.plan) for each in job.plan.projection)
 
 
-def _told(answer: Mapping[str, Any]) -> str:
+def _quality(answer: Mapping[str, Any]) -> str:
     """How right an answer may be, and what could not be used."""
     parts = ["exact"] if answer["exact"] else []
     if "fetched" in answer:

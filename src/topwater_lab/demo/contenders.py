@@ -121,12 +121,12 @@ class Field:
     everything: Contender
 
     @property
-    def shown(self) -> tuple[Contender, Contender, Contender]:
+    def finalists(self) -> tuple[Contender, Contender, Contender]:
         """The best published policy, the best cache, and the table: window by window."""
         return best(self.published), best(self.caches), self.table
 
     @property
-    def told(self) -> tuple[Contender, ...]:
+    def best_of_each(self) -> tuple[Contender, ...]:
         """These, and those that would be best by precision, where that is another one."""
         chosen = [best(self.published), best(self.published, "precision")]
         chosen += [best(self.caches), best(self.caches, "precision"), self.table]

@@ -179,7 +179,7 @@ def _ladder(
 def _window(scene: Scene, answer: Answer, others: Field, page: Page | None) -> Window:
     """A window that closed, told to the live page too."""
     at = answer.window.index
-    rivals: dict[str, Verdict] = {label(each): each.windows[at] for each in others.shown}
+    rivals: dict[str, Verdict] = {label(each): each.windows[at] for each in others.finalists}
     window = Window.of(scene, answer, judged(scene, answer), rivals)
     if page is not None:
         window.put(page)

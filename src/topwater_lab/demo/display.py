@@ -60,14 +60,14 @@ class Lines:
         """What is asked, and whom; and who else answers."""
         if self._quiet:
             return
-        self._names = [self.scene.policy, *(label(each) for each in others.shown)]
+        self._names = [self.scene.policy, *(label(each) for each in others.finalists)]
         width = max(map(len, self._names))
         lines = [
             f"{self.scene.asked} {self.scene.budget} look-ups a window.",
-            remote.told,
+            remote.in_words,
             "",
             f"  {self.scene.policy:{width}}  on Spark: what Topwater looks up",
-            *(f"  {label(each):{width}}  {described(each, others)}" for each in others.shown),
+            *(f"  {label(each):{width}}  {described(each, others)}" for each in others.finalists),
         ]
         said = f"{_HIT} has one of the {K} users who are truly best (best first), {_MISS} misses it"
         self._print("\n".join([*lines, "", f"{said}\n"]))
@@ -183,7 +183,7 @@ class JsonLines:
     def begin(self, remote: Remote, others: Field) -> None:  # noqa: ARG002
         """Say nothing, unless something is missing."""
         if remote.service is None:
-            self.note(remote.told)
+            self.note(remote.in_words)
 
     def window(self, window: Window) -> None:
         """The whole answer, how right it was, and how right others were."""

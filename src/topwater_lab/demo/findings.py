@@ -87,7 +87,7 @@ class Report:
     @property
     def contenders(self) -> tuple[Contender, ...]:
         """Ours first, then the others as they are told."""
-        return self.ours, *self.others.told
+        return self.ours, *self.others.best_of_each
 
     @property
     def said(self) -> float:
@@ -112,7 +112,7 @@ class Report:
             "scene": asdict(self.scene),
             "windows": len(self.answers),
             "differing": self.differing,
-            "shown": [each.name for each in (self.ours, *self.others.shown)],
+            "shown": [each.name for each in (self.ours, *self.others.finalists)],
             "standings": [_standing(each, table) for each in everyone],
             "said_precision": self.said,
             "looked_up": asdict(self.looked_up),

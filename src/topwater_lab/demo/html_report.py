@@ -42,7 +42,7 @@ def report_page(report: Report) -> str:
 
 
 def _story(report: Report) -> Section:
-    scene, (_, cache, loaded) = report.scene, report.others.shown
+    scene, (_, cache, loaded) = report.scene, report.others.finalists
     need = report.needed("cache", "ndcg")
     spent = "more than was tried" if need is None else f"{need.contender.fetches:.1f}"
     there = mean(len(view.keys) for view in scene.workload.views)
@@ -95,7 +95,7 @@ def _what(each: Contender, report: Report) -> str:
 
 
 def _by_window(report: Report) -> Section:
-    shown = (report.ours, *report.others.shown)
+    shown = (report.ours, *report.others.finalists)
     colours = {label(each): colour for each, colour in zip(shown, _COLOURS, strict=True)}
     places = [_clock(answer) for answer in report.answers]
     charts = []

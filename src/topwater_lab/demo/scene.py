@@ -168,7 +168,7 @@ class Remote:
     service: Service | None = None
 
     @property
-    def told(self) -> str:
+    def in_words(self) -> str:
         """Who it is, in words."""
         if self.service is not None:
             return (

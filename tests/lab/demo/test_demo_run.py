@@ -151,7 +151,7 @@ def test_windows_are_told_as_each_answers_them(terminal: bool) -> None:
     with here.remote() as remote:
         lines.begin(remote, others)
     for answer in found:
-        rivals = {label(each): each.windows[answer.window.index] for each in others.shown}
+        rivals = {label(each): each.windows[answer.window.index] for each in others.finalists}
         lines.window(Window.of(here, answer, judged(here, answer), rivals))
     lines.report(reported(), Path("report.html"))
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
@@ -168,7 +168,7 @@ def test_quiet_tells_the_end_only() -> None:
     lines = Lines(Console(file=shown), here, quiet=True)
     with here.remote() as remote, lines.waiting("starting"):
         lines.begin(remote, others)
-    rivals = {label(each): each.windows[0] for each in others.shown}
+    rivals = {label(each): each.windows[0] for each in others.finalists}
     lines.window(Window.of(here, found[0], judged(here, found[0]), rivals))
     assert shown.getvalue() == ""
     lines.report(reported(), Path("report.html"))
