@@ -1,4 +1,4 @@
-"""The remote side of a job: the example service, which is a plug-in."""
+"""The remote side of a job: sources of one's own, and the example service, a plug-in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from tests.support.distributions import hide_lab, install
 from topwater.cli import app
 from topwater.cli.starter import start_project
 from topwater.errors import EnvironmentProblem, QueryError
-from topwater.jobs.remote_side import EXAMPLE, EXAMPLES, example, is_example, require_example
+from topwater.jobs.remote_side import (
+    EXAMPLE,
+    EXAMPLES,
+    example,
+    is_example,
+    require_example,
+    service_of,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,3 +74,32 @@ def test_which_addresses_are_examples() -> None:
     require_example({"url": EXAMPLE})
     with pytest.raises(QueryError, match="use example:followers, or an address"):
         require_example({"url": "example:friends"})
+
+
+def test_sources_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from topwater.remote import memory\n"
+        "def made(of):\n    return memory({'a': of})\n"
+        "def wrong():\n    return 7\n"
+        "three = 3\n"
+    )
+    source = source_of({"kind": "python", "object": "mine.py:made", "of": 2.0}, tmp_path)
+    assert repr(source) == "MemorySource(1 keys)"
+    service = service_of({"kind": "python", "object": "mine.py:made", "of": 2.0}, tmp_path)
+    assert repr(service) == "KeySource(MemorySource(1 keys))"
+    for settings, told in (
+        ({"object": "mine.py:wrong"}, "makes no source"),
+        ({"object": "mine.py:made"}, "can't be made: TypeError"),
+        ({"object": "mine.py:three"}, "no class or function three"),
+        ({"object": "mine"}, "names nothing"),
+        ({"object": "no.such.module:made"}, "can't be imported"),
+    ):
+        with pytest.raises(QueryError, match=told):
+            source_of({"kind": "python", **settings}, tmp_path)
+
+
+def test_a_file_of_sqlite_is_looked_for_where_the_job_is(tmp_path: Path) -> None:
+    source = source_of(
+        {"url": "sqlite:///users.db", "table": "t", "key": "k", "value": "v"}, tmp_path
+    )
+    assert str(tmp_path / "users.db") in repr(source)

@@ -1,184 +1,183 @@
-"""Jobs as files: what they say, in TOML and in YAML, and what the command line says instead."""
+"""Jobs run on Spark: every sink, rankings per group, a source of one's own, and what goes wrong."""
 
 from __future__ import annotations
 
+import csv
 import json
-import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
+import typer
 
+from tests.support.collected import Collected
 from topwater import QueryError
-from topwater.cli import app
+from topwater.cli.terminal import plain_errors
 from topwater.jobs import Job, read_job
-from topwater.jobs.job_file import Written, overridden, read
-from topwater.jobs.python_names import loaded
-from topwater.jobs.remote_side import service_of, source_of
-from topwater.windows import sliding, tumbling
+from topwater.jobs.runner import run
+from topwater.live.folder import EXPLAINED, Folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TOML = """\
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+JOB = """\
 [query]
 key = "user"
 time = "at"
-window = "9 min every 3 min"
-take = {n = "count"}
-score = "n"
-k = 3
+window = "2 s"
+take = { n = "count", spent = "sum(amount)" }
+score = "spent"
+k = 2
 
 [stream]
 kind = "files"
 path = "in"
-schema = "user string, at timestamp"
+schema = "user string, team string, at timestamp, amount double"
 """
-YAML = """\
-query:
-  key: user
-  time: at
-  window: {width: 9 min, step: 3 min}
-  take: {n: count}
-  score: n
-  k: 3
-stream:
-  kind: files
-  path: in
-  schema: user string, at timestamp
-"""
+EVENTS = [(1, "ann", 3.0), (2, "bob", 5.0), (3, "ann", 4.0), (4, "cid", 9.0), (5, "ann", 1.0)]
+WINDOWS = {2: [("bob", 5.0), ("ann", 3.0)], 4: [("cid", 9.0), ("ann", 4.0)]}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "job.toml").write_text(TOML)
+    for name in ("in", "none"):
+        (tmp_path / name).mkdir()
+    lines = [
+        {"user": user, "team": user[0], "at": f"2026-01-01T00:00:0{at}Z", "amount": amount}
+        for at, user, amount in EVENTS
+    ]
+    text = "\n".join(["no JSON", *(json.dumps(line) for line in lines)])
+    (tmp_path / "in" / "1.json").write_text(text)
     return tmp_path
 
 
 def job(folder: Path, more: str = "", *settings: str) -> Job:
-    (folder / "job.toml").write_text(TOML + more)
+    (folder / "job.toml").write_text(JOB + more)
     return read_job(folder / "job.toml", settings=settings)
 
 
-def test_toml_and_yaml_say_the_same(folder: Path) -> None:
-    (folder / "job.yaml").write_text(YAML)
-    toml, yaml = read_job(folder / "job.toml"), read_job(folder / "job.yaml")
-    assert toml.query == yaml.query
-    assert toml.streams == yaml.streams
-    assert toml.query.window == sliding("9 min", "3 min")
-    assert (toml.name, toml.sink.kind, toml.sink.checkpoint) == ("job", "console", "")
+def shown(rows: list[dict[str, Any]]) -> dict[int, list[tuple[str, float]]]:
+    found: dict[int, list[tuple[str, float]]] = {}
+    for row in sorted(rows, key=lambda row: (str(row["window_end"]), int(row["rank"]))):
+        second = int(str(row["window_end"])[17:19])
+        found.setdefault(second, []).append((row["key"], float(row["score"])))
+    return found
+
+
+def ran(job: Job, spark: SparkSession) -> Collected:
+    display = Collected(job)
+    run(job, display, once=True, spark=spark)
+    return display
+
+
+def test_files_of_every_kind(spark: SparkSession, folder: Path) -> None:
+    for kind in ("parquet", "json", "csv"):
+        display = ran(job(folder, f'[sink]\nkind = "{kind}"\npath = "{kind}"\n'), spark)
+        assert display.summary.windows == 2
+        assert display.summary.bad == 1
+    texts = [file.read_text() for file in (folder / "json").glob("batch=*/*.json")]
+    assert shown([json.loads(line) for text in texts for line in text.splitlines()]) == WINDOWS
+    assert shown(pq.read_table(folder / "parquet").to_pylist()) == WINDOWS
+    assert (folder / "parquet" / EXPLAINED).read_text().startswith("the 2 best of each window")
+    page = [[row["label"] for row in each["rows"]] for each in Folder(folder / "parquet").news()]
+    assert page == [[key for key, _ in rows] for rows in WINDOWS.values()]
+    texts = [file.read_text() for file in (folder / "csv").glob("batch=*/*.csv")]
+    rows = [row for text in texts for row in csv.DictReader(text.splitlines())]
+    assert shown(rows) == WINDOWS
+    assert rows[0]["values"] == "[1.0,5.0]"
+
+
+def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path) -> None:
+    sink = '[sink]\nkind = "parquet"\npath = "out"\n'
+    assert ran(job(folder, sink), spark).summary.windows == 2
+    assert ran(job(folder, sink), spark).summary.windows == 0
+    line = {"user": "dan", "team": "d", "at": "2026-01-01T00:00:07Z", "amount": 1.0}
+    (folder / "in" / "2.json").write_text(json.dumps(line))
+    assert [window["rows"][0]["key"] for window in ran(job(folder, sink), spark).windows] == ["ann"]
+    assert set(shown(pq.read_table(folder / "out").to_pylist())) == {2, 4, 6}
+    with pytest.raises(typer.Exit) as ended, plain_errors():
+        ran(job(folder, sink, "query.k=5"), spark)
+    assert ended.value.exit_code == 1
+
+
+def test_without_a_sink_all_windows_are_answered_once(spark: SparkSession, folder: Path) -> None:
+    display = ran(job(folder, "", "query.group_by=team", "spark.shards=2"), spark)
+    groups = {(window["window_end"][17:19], window["group"]) for window in display.windows}
+    assert groups == {("02", "a"), ("02", "b"), ("04", "a"), ("04", "c"), ("06", "a")}
+    best = display.windows[0]["rows"][0]
+    assert {name: best[name] for name in ("rank", "n", "spent")} == {"rank": 1, "n": 1, "spent": 3}
+
+
+OWN = """
+from topwater.remote import memory
+from topwater.errors import QueryError
+seen = []
+def keep(batch, number):
+    seen.extend((row.key, row.remote) for row in batch.collect())
+def fail(batch, number):
+    raise OSError("the disk is full")
+class Mine:
+    def __init__(self, worth):
+        self.worth = worth
+    def fetch(self, keys, deadline=None):
+        return memory({"ann": self.worth, "bob": 1.0, "cid": 1.0}).fetch(keys, deadline)
+class Lost(Mine):
+    def __setstate__(self, state):
+        raise KeyError("no such thing in this worker")
+"""
+REMOTE = ("query.refresh.remote=f", 'query.score="spent * f"')
+
+
+def test_a_source_and_a_sink_of_ones_own(spark: SparkSession, folder: Path) -> None:
+    from topwater.jobs.python_names import loaded
+
+    (folder / "own.py").write_text(OWN)
+    more = '[source]\nkind = "python"\nobject = "own.py:Mine"\nworth = 10.0\n'
+    sink = '[sink]\nkind = "python"\nobject = "own.py:keep"\n'
+    display = ran(job(folder, more + sink, *REMOTE, "live.port=0"), spark)  # and a live page
+    assert [row["key"] for row in display.windows[0]["rows"]] == ["ann", "bob"]
+    seen = loaded("own.py:keep", folder).__globals__["seen"]
+    assert seen[:2] == [("ann", 10.0), ("bob", 1.0)]
+
+
+def said(job: Job, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a person sees of an error inside Spark."""
+    with pytest.raises(typer.Exit) as ended, plain_errors():
+        ran(job, spark)
+    assert ended.value.exit_code == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("  fix: ")
+    return lines[0]
+
+
+def test_what_goes_wrong_inside_spark_names_its_cause(
+    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "own.py").write_text(OWN)
+    sink = '[sink]\nkind = "python"\nobject = "own.py:fail"\ncheckpoint = "c"\n'
+    assert said(job(folder, sink), spark, capsys) == "error: OSError: the disk is full"
+    source = '[source]\nkind = "python"\nobject = "own.py:Lost"\nworth = 1.0\n'
+    line = said(job(folder, source, *REMOTE), spark, capsys)
+    assert line == "error: KeyError: 'no such thing in this worker'"
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("setting", "expected"),
     [
-        ('"9 min"', tumbling("9 min")),
-        ('"the last 9 min, every 3 min"', sliding("9 min", "3 min")),
-        ('"PT9M every PT3M"', sliding("9 min", "3 min")),
-        ('{width = "9 min"}', tumbling("9 min")),
-        ("{width = 9, step = 3, start = 1}", sliding(9, 3, start=1)),
+        ('stream.schema="user double, at timestamp, amount double"', "user"),
+        ('stream.schema="user string, at string, amount double"', "at"),
+        ('stream.schema="user string, at timestamp, amount string"', "amount"),
+        ('stream={kind="files", path="none", format="parquet"}', "no parquet file yet"),
     ],
 )
-def test_windows_are_read_as_people_write_them(folder: Path, text: str, expected: object) -> None:
-    assert job(folder, "", f"query.window={text}").query.window == expected
-
-
-def test_where_settings_stand(folder: Path) -> None:
-    text = '[query]\n# k = 1\nk = 0\nrefresh.remote = "f"\n\n[streams.":S"]\npath = "x"\n'
-    (folder / "a.toml").write_text(text)
-    (folder / "a.yaml").write_text("query:\n  # k: 1\n  k: 0\nstreams:\n  ':S':\n    path: x\n")
-    toml, yaml = read(folder / "a.toml"), read(folder / "a.yaml")
-    assert toml.line(("query", "k")) == yaml.line(("query", "k")) == 3
-    assert toml.line(("query", "refresh", "remote")) == 4
-    assert toml.line(("streams", ":S", "path")) == 7
-    assert yaml.line(("streams", ":S", "path")) == 6
-    assert toml.line(("streams", ":S", "format")) == 6, "that of the table"
-
-
-def test_what_is_said_instead(folder: Path) -> None:
-    settings = ["query.k=7", "sink={kind='json', path='out'}", 'streams.":S".speed=2', "a.b=x y"]
-    said = overridden(Written(folder / "j", {"query": {"k": 3, "key": "u"}}), settings).said
-    assert said == {
-        "query": {"k": 7, "key": "u"},
-        "sink": {"kind": "json", "path": "out"},
-        "streams": {":S": {"speed": 2}},
-        "a": {"b": "x y"},
-    }
-
-
-def test_paths_start_where_the_file_is(folder: Path) -> None:
-    sink = '[sink]\nkind = "parquet"\npath = "out"\n'
-    found = job(folder, sink)
-    assert found.sink.path == str(folder / "out")
-    assert found.sink.checkpoint == str(folder / "out" / "_checkpoint")
-    assert not found.sink.started
-    (folder / "out" / "_checkpoint" / "offsets").mkdir(parents=True)
-    (folder / "out" / "_checkpoint" / "offsets" / "0").touch()
-    assert job(folder, sink).sink.started
-    assert job(folder, f'{sink}checkpoint = "c"\n').sink.checkpoint == str(folder / "c")
-    far = job(folder, '[sink]\nkind = "parquet"\npath = "s3a://b/out"\n')
-    assert far.sink.checkpoint == "s3a://b/out/_checkpoint"
-
-
-def test_what_is_taken_in_is_kept_next_to_the_checkpoint(folder: Path) -> None:
-    mqtt = 'stream={kind="mqtt", url="mqtt://x", topics=["t"], schema="user string, at timestamp"}'
-    found = job(folder, '[sink]\nkind = "json"\npath = "out"\n', mqtt)
-    assert getattr(found.streams[""].settings, "spool", "") == str(
-        folder / "out" / "_checkpoint-spool"
-    )
-    with pytest.raises(QueryError, match=r"stream\.spool: is missing"):
-        job(folder, "", mqtt)
-
-
-def test_kafka_brings_its_package(folder: Path) -> None:
-    kafka = 'stream={kind="kafka", servers="x:1", topics=["t"], schema="user string, at timestamp"}'
-    found = job(folder, '[sink]\nkind = "kafka"\nservers = "x:1"\ntopic = "u"\n', kafka)
-    (package,) = found.packages
-    assert package.startswith("org.apache.spark:spark-sql-kafka")
-
-
-def test_sources_of_ones_own(folder: Path) -> None:
-    (folder / "mine.py").write_text(
-        "from topwater.remote import memory\n"
-        "def made(of):\n    return memory({'a': of})\n"
-        "def wrong():\n    return 7\n"
-        "three = 3\n"
-    )
-    source = source_of({"kind": "python", "object": "mine.py:made", "of": 2.0}, folder)
-    assert repr(source) == "MemorySource(1 keys)"
-    service = service_of({"kind": "python", "object": "mine.py:made", "of": 2.0}, folder)
-    assert repr(service) == "KeySource(MemorySource(1 keys))"
-    for settings, told in (
-        ({"object": "mine.py:wrong"}, "makes no source"),
-        ({"object": "mine.py:made"}, "can't be made: TypeError"),
-        ({"object": "mine.py:three"}, "no class or function three"),
-        ({"object": "mine"}, "names nothing"),
-        ({"object": "no.such.module:made"}, "can't be imported"),
-    ):
-        with pytest.raises(QueryError, match=told):
-            source_of({"kind": "python", **settings}, folder)
-    assert loaded("json:dumps", folder)([1]) == "[1]"
-
-
-def test_a_file_of_sqlite_is_looked_for_where_the_job_is(folder: Path) -> None:
-    source = source_of(
-        {"url": "sqlite:///users.db", "table": "t", "key": "k", "value": "v"}, folder
-    )
-    assert str(folder / "users.db") in repr(source)
-
-
-def test_check_reaches_all_and_starts_no_spark(folder: Path) -> None:
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        port = server.getsockname()[1]
-        stream = f'stream={{kind="kafka", servers="127.0.0.1:{port}", topics=["t"], '
-        schema = 'schema="user string, at timestamp"}'
-        arguments = ["run", str(folder / "job.toml"), "--check", "--set", stream + schema]
-        told = CliRunner().invoke(app, arguments)
-        assert told.exit_code == 0, told.stderr
-        assert f"all is there: stream at 127.0.0.1:{port}" in told.stdout
-        plain = json.loads(CliRunner().invoke(app, [*arguments, "--json", "-q"]).stdout)
-    assert plain["reached"] == [f"stream at 127.0.0.1:{port}"]
-    assert plain["java"]
+def test_columns_of_a_wrong_type(
+    spark: SparkSession, folder: Path, setting: str, expected: str
+) -> None:
+    with pytest.raises(QueryError, match=expected) as error:
+        ran(job(folder, "", setting), spark)
+    assert error.value.fix

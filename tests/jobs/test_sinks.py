@@ -1,183 +1,106 @@
-"""Jobs on Spark: every sink, rankings per group, a source of one's own, and what goes wrong."""
+"""Where answers go: settings, paths, checkpoints, and what Spark is told."""
 
 from __future__ import annotations
 
-import csv
-import json
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
-import pyarrow.parquet as pq
 import pytest
-import typer
 
-from tests.support.collected import Collected
-from topwater import QueryError
-from topwater.cli.terminal import plain_errors
-from topwater.jobs import Job, read_job
-from topwater.jobs.runner import run
-from topwater.live.folder import EXPLAINED, Folder
+from tests.support.job_files import job
+from topwater.errors import QueryError
+from topwater.jobs.sinks import BATCH, Sink
+from topwater.live.folder import EXPLAINED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
-
-JOB = """\
-[query]
-key = "user"
-time = "at"
-window = "2 s"
-take = { n = "count", spent = "sum(amount)" }
-score = "spent"
-k = 2
-
-[stream]
-kind = "files"
-path = "in"
-schema = "user string, team string, at timestamp, amount double"
-"""
-EVENTS = [(1, "ann", 3.0), (2, "bob", 5.0), (3, "ann", 4.0), (4, "cid", 9.0), (5, "ann", 1.0)]
-WINDOWS = {2: [("bob", 5.0), ("ann", 3.0)], 4: [("cid", 9.0), ("ann", 4.0)]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("in", "none"):
-        (tmp_path / name).mkdir()
-    lines = [
-        {"user": user, "team": user[0], "at": f"2026-01-01T00:00:0{at}Z", "amount": amount}
-        for at, user, amount in EVENTS
-    ]
-    text = "\n".join(["no JSON", *(json.dumps(line) for line in lines)])
-    (tmp_path / "in" / "1.json").write_text(text)
-    return tmp_path
-
-
-def job(folder: Path, more: str = "", *settings: str) -> Job:
-    (folder / "job.toml").write_text(JOB + more)
-    return read_job(folder / "job.toml", settings=settings)
-
-
-def shown(rows: list[dict[str, Any]]) -> dict[int, list[tuple[str, float]]]:
-    found: dict[int, list[tuple[str, float]]] = {}
-    for row in sorted(rows, key=lambda row: (str(row["window_end"]), int(row["rank"]))):
-        second = int(str(row["window_end"])[17:19])
-        found.setdefault(second, []).append((row["key"], float(row["score"])))
-    return found
-
-
-def ran(job: Job, spark: SparkSession) -> Collected:
-    display = Collected(job)
-    run(job, display, once=True, spark=spark)
-    return display
-
-
-def test_files_of_every_kind(spark: SparkSession, folder: Path) -> None:
-    for kind in ("parquet", "json", "csv"):
-        display = ran(job(folder, f'[sink]\nkind = "{kind}"\npath = "{kind}"\n'), spark)
-        assert display.summary.windows == 2
-        assert display.summary.bad == 1
-    texts = [file.read_text() for file in (folder / "json").glob("batch=*/*.json")]
-    assert shown([json.loads(line) for text in texts for line in text.splitlines()]) == WINDOWS
-    assert shown(pq.read_table(folder / "parquet").to_pylist()) == WINDOWS
-    assert (folder / "parquet" / EXPLAINED).read_text().startswith("the 2 best of each window")
-    page = [[row["label"] for row in each["rows"]] for each in Folder(folder / "parquet").news()]
-    assert page == [[key for key, _ in rows] for rows in WINDOWS.values()]
-    texts = [file.read_text() for file in (folder / "csv").glob("batch=*/*.csv")]
-    rows = [row for text in texts for row in csv.DictReader(text.splitlines())]
-    assert shown(rows) == WINDOWS
-    assert rows[0]["values"] == "[1.0,5.0]"
-
-
-def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path) -> None:
+def test_paths_start_where_the_file_is(tmp_path: Path) -> None:
     sink = '[sink]\nkind = "parquet"\npath = "out"\n'
-    assert ran(job(folder, sink), spark).summary.windows == 2
-    assert ran(job(folder, sink), spark).summary.windows == 0
-    line = {"user": "dan", "team": "d", "at": "2026-01-01T00:00:07Z", "amount": 1.0}
-    (folder / "in" / "2.json").write_text(json.dumps(line))
-    assert [window["rows"][0]["key"] for window in ran(job(folder, sink), spark).windows] == ["ann"]
-    assert set(shown(pq.read_table(folder / "out").to_pylist())) == {2, 4, 6}
-    with pytest.raises(typer.Exit) as ended, plain_errors():
-        ran(job(folder, sink, "query.k=5"), spark)
-    assert ended.value.exit_code == 1
+    found = job(tmp_path, sink)
+    assert found.sink.path == str(tmp_path / "out")
+    assert found.sink.checkpoint == str(tmp_path / "out" / "_checkpoint")
+    assert not found.sink.started
+    (tmp_path / "out" / "_checkpoint" / "offsets").mkdir(parents=True)
+    (tmp_path / "out" / "_checkpoint" / "offsets" / "0").touch()
+    assert job(tmp_path, sink).sink.started
+    assert job(tmp_path, f'{sink}checkpoint = "c"\n').sink.checkpoint == str(tmp_path / "c")
+    far = job(tmp_path, '[sink]\nkind = "parquet"\npath = "s3a://b/out"\n')
+    assert far.sink.checkpoint == "s3a://b/out/_checkpoint"
 
 
-def test_without_a_sink_all_windows_are_answered_once(spark: SparkSession, folder: Path) -> None:
-    display = ran(job(folder, "", "query.group_by=team", "spark.shards=2"), spark)
-    groups = {(window["window_end"][17:19], window["group"]) for window in display.windows}
-    assert groups == {("02", "a"), ("02", "b"), ("04", "a"), ("04", "c"), ("06", "a")}
-    best = display.windows[0]["rows"][0]
-    assert {name: best[name] for name in ("rank", "n", "spent")} == {"rank": 1, "n": 1, "spent": 3}
-
-
-OWN = """
-from topwater.remote import memory
-from topwater.errors import QueryError
-seen = []
-def keep(batch, number):
-    seen.extend((row.key, row.remote) for row in batch.collect())
-def fail(batch, number):
-    raise OSError("the disk is full")
-class Mine:
-    def __init__(self, worth):
-        self.worth = worth
-    def fetch(self, keys, deadline=None):
-        return memory({"ann": self.worth, "bob": 1.0, "cid": 1.0}).fetch(keys, deadline)
-class Lost(Mine):
-    def __setstate__(self, state):
-        raise KeyError("no such thing in this worker")
-"""
-REMOTE = ("query.refresh.remote=f", 'query.score="spent * f"')
-
-
-def test_a_source_and_a_sink_of_ones_own(spark: SparkSession, folder: Path) -> None:
-    from topwater.jobs.python_names import loaded
-
-    (folder / "own.py").write_text(OWN)
-    more = '[source]\nkind = "python"\nobject = "own.py:Mine"\nworth = 10.0\n'
-    sink = '[sink]\nkind = "python"\nobject = "own.py:keep"\n'
-    display = ran(job(folder, more + sink, *REMOTE, "live.port=0"), spark)  # and a live page
-    assert [row["key"] for row in display.windows[0]["rows"]] == ["ann", "bob"]
-    seen = loaded("own.py:keep", folder).__globals__["seen"]
-    assert seen[:2] == [("ann", 10.0), ("bob", 1.0)]
-
-
-def said(job: Job, spark: SparkSession, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a person sees of an error inside Spark."""
-    with pytest.raises(typer.Exit) as ended, plain_errors():
-        ran(job, spark)
-    assert ended.value.exit_code == 1
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    assert lines[1].startswith("  fix: ")
-    return lines[0]
-
-
-def test_what_goes_wrong_inside_spark_names_its_cause(
-    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "own.py").write_text(OWN)
-    sink = '[sink]\nkind = "python"\nobject = "own.py:fail"\ncheckpoint = "c"\n'
-    assert said(job(folder, sink), spark, capsys) == "error: OSError: the disk is full"
-    source = '[source]\nkind = "python"\nobject = "own.py:Lost"\nworth = 1.0\n'
-    line = said(job(folder, source, *REMOTE), spark, capsys)
-    assert line == "error: KeyError: 'no such thing in this worker'"
+def test_the_password_of_a_kafka_sink_is_never_seen_by_spark(tmp_path: Path) -> None:
+    """Kafka's client looks it up: what Spark is told stands in plans and logs."""
+    given = {"kafka.sasl.jaas.config": "password=${KAFKA_KEY}", "kafka.acks": "all"}
+    sink = Sink.of(
+        {"kind": "kafka", "servers": "localhost:9", "topic": "t", "options": given}, tmp_path
+    )
+    batch = MagicMock()
+    sink.write(batch, 0)
+    writer = batch.selectExpr.return_value.write.format.return_value.option.return_value
+    told = writer.option.return_value.options.call_args.kwargs
+    assert told["kafka.sasl.jaas.config"] == "password=${env:KAFKA_KEY}"
+    assert told["kafka.config.providers"] == "env"
+    assert told["kafka.acks"] == "all"
 
 
 @pytest.mark.parametrize(
-    ("setting", "expected"),
+    ("given", "field"),
     [
-        ('stream.schema="user double, at timestamp, amount double"', "user"),
-        ('stream.schema="user string, at string, amount double"', "at"),
-        ('stream.schema="user string, at timestamp, amount string"', "amount"),
-        ('stream={kind="files", path="none", format="parquet"}', "no parquet file yet"),
+        ({"kind": "jsn"}, "kind"),
+        ({"kind": "json"}, "path"),
+        ({"kind": "json", "path": 7}, "path"),
+        ({"kind": "json", "path": "out", "topic": "t"}, "topic"),
+        ({"path": "out"}, "path"),
+        ({"kind": "kafka", "servers": "x:1"}, "topic"),
+        ({"kind": "spark"}, "format"),
+        ({"kind": "python"}, "object"),
+        ({"kind": "python", "object": "absent.py:keep"}, "object"),
+        ({"kind": "json", "path": "out", "options": 7}, "options"),
     ],
 )
-def test_columns_of_a_wrong_type(
-    spark: SparkSession, folder: Path, setting: str, expected: str
-) -> None:
-    with pytest.raises(QueryError, match=expected) as error:
-        ran(job(folder, "", setting), spark)
-    assert error.value.fix
+def test_settings_that_can_not_work(tmp_path: Path, given: dict[str, Any], field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Sink.of(given, tmp_path)
+    assert caught.value.field == field
+    assert caught.value.fix
+
+
+def test_the_answers_of_another_run_are_not_written_over(tmp_path: Path) -> None:
+    given = {"kind": "json", "path": "out"}
+    (tmp_path / "out" / f"{BATCH}=0").mkdir(parents=True)
+    with pytest.raises(QueryError, match="holds the answers of another run"):
+        Sink.of(given, tmp_path)
+    (tmp_path / "out" / "_checkpoint" / "offsets").mkdir(parents=True)
+    (tmp_path / "out" / "_checkpoint" / "offsets" / "0").touch()
+    assert Sink.of(given, tmp_path).started
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "console"),
+        ({"kind": "json", "path": "s3a://b/out"}, "json in s3a://b/out"),
+        ({"kind": "kafka", "servers": "x:1", "topic": "t"}, "Kafka, topic t at x:1"),
+        ({"kind": "spark", "format": "delta", "path": "s3a://b"}, "delta in s3a://b"),
+        ({"kind": "spark", "format": "jdbc"}, "spark"),
+    ],
+)
+def test_what_it_is_in_a_few_words(tmp_path: Path, given: dict[str, Any], told: str) -> None:
+    assert str(Sink.of(given, tmp_path)) == told
+
+
+def test_options_are_text_and_are_not_shown(tmp_path: Path) -> None:
+    given = {"kind": "json", "path": "out", "options": {"a": True, "b": "hush", "c": 5}}
+    sink = Sink.of(given, tmp_path)
+    assert sink.options == {"a": "true", "b": "hush", "c": "5"}
+    assert "hush" not in repr(sink)
+
+
+def test_files_have_beside_them_what_they_answer(tmp_path: Path) -> None:
+    Sink.of({"kind": "json", "path": "out"}, tmp_path).explain("the 3 best")
+    assert (tmp_path / "out" / EXPLAINED).read_text() == "the 3 best"
+    Sink.of({}, tmp_path).explain("the 3 best")
+    Sink.of({"kind": "json", "path": "s3a://b/out"}, tmp_path).explain("the 3 best")
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]

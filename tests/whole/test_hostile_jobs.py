@@ -8,19 +8,15 @@ import os
 import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from unittest.mock import MagicMock
 
 import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater.errors import QueryError
 from topwater.jobs import read_job
 from topwater.jobs.display import line_of, windows_of
 from topwater.jobs.explanation import source_text
-from topwater.jobs.job_file import read
-from topwater.jobs.sinks import Sink
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,43 +106,6 @@ def test_what_a_job_says_of_itself_has_no_secrets(tmp_path: Path) -> None:
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
     assert source_text({"url": url}) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("on: {k: 3}\n", "line 1: a name must be text"),
-        ("query:\n  1: 2\n", "line 2: a name must be text"),
-    ],
-)
-def test_names_in_yaml_are_text(tmp_path: Path, text: str, problem: str) -> None:
-    (tmp_path / "job.yaml").write_text(text)
-    with pytest.raises(QueryError, match=problem):
-        read(tmp_path / "job.yaml")
-
-
-def test_yaml_that_names_itself_over_and_over(tmp_path: Path) -> None:
-    lines = ["a0: &a0 {x: 1}", "self: &self {again: *self}"]
-    lines += [f"a{n}: &a{n} {{x: *a{n - 1}, y: *a{n - 1}}}" for n in range(1, 60)]
-    (tmp_path / "job.yaml").write_text("\n".join(lines))
-    began = time.monotonic()
-    assert read(tmp_path / "job.yaml").line(("a59", "x")) == 61
-    assert time.monotonic() - began < 5
-
-
-def test_the_password_of_a_kafka_sink_is_never_seen_by_spark(tmp_path: Path) -> None:
-    """Kafka's client looks it up: what Spark is told stands in plans and logs."""
-    given = {"kafka.sasl.jaas.config": "password=${KAFKA_KEY}", "kafka.acks": "all"}
-    sink = Sink.of(
-        {"kind": "kafka", "servers": "localhost:9", "topic": "t", "options": given}, tmp_path
-    )
-    batch = MagicMock()
-    sink.write(batch, 0)
-    writer = batch.selectExpr.return_value.write.format.return_value.option.return_value
-    told = writer.option.return_value.options.call_args.kwargs
-    assert told["kafka.sasl.jaas.config"] == "password=${env:KAFKA_KEY}"
-    assert told["kafka.config.providers"] == "env"
-    assert told["kafka.acks"] == "all"
 
 
 def _written(folder: Path, **more: Any) -> Path:

@@ -10,11 +10,8 @@ import sys
 import pytest
 
 from tests.support import corpus_files
-from tests.support.rspql_asked import answered, asked
-from topwater.remote.sparql_source import SparqlSource
+from tests.support.rspql_asked import asked
 from topwater.rspql import parse
-from topwater.rspql.plan.plan import TIME
-from topwater.rspql.registration import asked as sent
 
 LISTING = (corpus_files.FOLDER / "acquatop_listing.rq").read_text()
 
@@ -53,22 +50,6 @@ def test_groups_of_two_variables_have_keys_of_two_terms() -> None:
     )
     assert (plan.keys, plan.key, plan.query().key) == (("s", "b"), "s b", "s b")
     assert [shown.role for shown in plan.projection] == ["key", "key", "score"]
-
-
-def test_variables_of_a_service_may_have_any_name_that_sparql_has() -> None:
-    where = "WINDOW :w { ?été :v ?v } SERVICE :r { ?été :f ?1 . ?1 :of ?v1 }"
-    plan = asked("?été", where, "ORDER BY DESC(?v + ?1) LIMIT 2")
-    assert plan.service is not None
-    told = sent(plan.service)
-    source = SparqlSource(
-        "http://data.example/sparql", told["pattern"], key=told["key"], value=told["value"]
-    )
-    assert source.query(["x:a"]).splitlines()[1:3] == [
-        "VALUES ?v3 { <x:a> }",
-        "?v3 <http://example.org/f> ?v2 . ?v2 <http://example.org/of> ?v1",
-    ]
-    (answer,) = answered(plan, {"été": ["a"], TIME: [1], "v": [4.0]}, {"a": 5.0})
-    assert answer.scores == [9.0]
 
 
 def test_the_origin_tells_what_a_binding_table_is_made_from() -> None:
