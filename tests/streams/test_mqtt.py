@@ -56,7 +56,6 @@ def settings(broker: Broker, protocol: str, spool: Path, **more: Any) -> MqttStr
 def feeding(told: MqttStream) -> Iterator[MqttFeed]:
     feed = MqttFeed(told, Spool(told.spool))
     feed.check()
-    time.sleep(0.1)  # the broker in Python needs a while to notice that a client is gone
     feed.start()
     try:
         yield feed
@@ -109,6 +108,43 @@ def test_nothing_is_lost_while_the_client_is_away(
         publish(broker[0], numbered(50, start + 50))
     received_until(told, 300, lambda: None, 0)
     assert sorted(int(each.payload or b"") for each in stored(tmp_path / "s")) == [*range(300)]
+
+
+def test_the_first_connection_takes_in_all_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only what is there before a step that brought nothing."""
+    steps = [True, False, False, True, False, True]
+
+    class Connection:
+        def __init__(self, _: MqttFeed) -> None:
+            pass
+
+        def step(self, _: float) -> bool:
+            return steps.pop(0) if steps else False
+
+        def close(self) -> None:
+            assert not steps
+
+    monkeypatch.setattr(mqtt, "_Connection", Connection)
+    with Spool(tmp_path / "s") as spool:
+        MqttFeed(settings(Broker(tmp_path), "5", tmp_path / "s"), spool).check()
+
+
+def test_a_client_that_leaves_at_once_is_sent_the_rest_later(
+    broker: tuple[Broker, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mqtt, "_QUIET", 0.0)
+    told = settings(*broker, tmp_path / "s")
+    for start in range(0, 500, 100):
+        with Spool(told.spool) as spool:
+            MqttFeed(told, spool).check()
+        publish(broker[0], numbered(50, start))
+        with Spool(told.spool) as spool:
+            MqttFeed(told, spool).check()
+        publish(broker[0], numbered(50, start + 50))
+    received_until(told, 500, lambda: None, 0)
+    assert [int(each.payload or b"") for each in stored(tmp_path / "s")] == [*range(500)]
 
 
 @pytest.mark.parametrize("broker", LASTING, indirect=True)
@@ -198,8 +234,16 @@ def test_a_broker_that_does_not_speak_mqtt_5(
         assert "3.1.1" in str(error.value)
 
 
-@pytest.mark.parametrize("broker", LASTING, indirect=True)
-@pytest.mark.parametrize("ended", ["the connection", "the process"])
+@pytest.mark.parametrize(
+    ("broker", "ended"),
+    [pytest.param((Broker, "3.1.1"), "the process", id="amqtt-the process")]
+    + [
+        pytest.param(*kind.values, ended, id=f"{kind.id}-{ended}", marks=kind.marks)
+        for kind in LASTING
+        for ended in ("the connection", "the process")
+    ],
+    indirect=["broker"],
+)
 def test_what_is_sent_again_is_stored_once(
     broker: tuple[Broker, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str
 ) -> None:

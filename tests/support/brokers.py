@@ -1,8 +1,7 @@
-"""Real MQTT brokers, each a process of its own on a free port: brokers.py PORT MORE runs one."""
+"""Real MQTT brokers, each a process of its own on a free port."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -13,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
@@ -50,7 +49,8 @@ class Broker:
 
     @property
     def command(self) -> list[str]:
-        return [sys.executable, __file__, str(self.port), json.dumps(self.more)]
+        program = Path(__file__).with_name("amqtt_broker.py")
+        return [sys.executable, str(program), str(self.port), json.dumps(self.more)]
 
     def start(self) -> None:
         log = (self.folder / "broker.log").open("ab")
@@ -139,25 +139,3 @@ def publish(
     finally:
         client.disconnect()
         client.loop_stop()
-
-
-async def _serve(port: int, more: dict[str, str]) -> None:
-    from amqtt.broker import Broker as Served
-
-    listener: dict[str, Any] = {"type": "tcp", "bind": f"127.0.0.1:{port}"}
-    if "key" in more:
-        listener |= {"ssl": True, "certfile": more["certificate"], "keyfile": more["key"]}
-    # Sessions of anonymous clients are not kept, so there must be none: any name will do.
-    plugins: dict[str, Any] = {"AnonymousAuthPlugin": {"allow_anonymous": False}}
-    if "passwords" in more:
-        plugins = {"FileAuthPlugin": {"password_file": more["passwords"]}}
-    config = {
-        "listeners": {"default": listener},
-        "plugins": {f"amqtt.plugins.authentication.{k}": v for k, v in plugins.items()},
-    }
-    await Served(config).start()
-    await asyncio.Event().wait()
-
-
-if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1]), json.loads(sys.argv[2])))

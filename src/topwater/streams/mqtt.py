@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _PATIENCE = 5.0
 """Seconds in which a broker must answer."""
+_QUIET = 0.2
+"""Seconds without a message after which no more is waiting for us."""
 _AT_ONCE = 1_000
 """How many messages a broker may send ahead of their acknowledgements."""
 _TOGETHER = 500
@@ -68,10 +70,7 @@ class MqttFeed(Feed):
         broker = self._settings.broker
         try:
             connection = _Connection(self)
-            # What waits for us is taken in: not all brokers send it a second time.
-            end = time.monotonic() + _PATIENCE
-            while not self.full and connection.step(0.2) and time.monotonic() < end:
-                pass
+            self._take_waiting(connection)
             connection.close()
         except _Silent as error:
             other = "3.1.1" if self._settings.protocol == "5" else "5"
@@ -88,6 +87,18 @@ class MqttFeed(Feed):
             ) from None
         finally:
             self.spool.sync()
+
+    def _take_waiting(self, connection: _Connection) -> None:
+        """Take in what waits for us: not all brokers send it a second time.
+
+        That a step brought no message does not mean that none is on its way: it may have sent
+        acknowledgements only.
+        """
+        end = time.monotonic() + _PATIENCE
+        quiet = time.monotonic() + _QUIET
+        while not self.full and time.monotonic() < min(quiet, end):
+            if connection.step(_QUIET / 4):
+                quiet = time.monotonic() + _QUIET
 
     def serve(self) -> None:
         """Take messages in until there is no more room, or we are stopped."""
