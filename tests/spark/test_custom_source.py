@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.brokers import free_port
 from tests.support.observed import eventually
+from tests.support.ports import free_port
 from topwater.errors import EnvironmentProblem, QueryError, SourceError
 from topwater.spark import session, stream
 from topwater.spark.kafka import options

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pyspark
 import pytest
 
-from tests.support.brokers import free_port, wait_for_port
+from tests.support.brokers import wait_for_port
+from tests.support.ports import free_port
 from topwater.errors import EnvironmentProblem
 from topwater.spark.java import find_java
 

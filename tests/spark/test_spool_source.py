@@ -11,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.support.brokers import MOSQUITTO, Broker, Mosquitto, free_port, publish, running
+from tests.support.brokers import MOSQUITTO, Broker, Mosquitto, publish, running
 from tests.support.observed import eventually
+from tests.support.ports import free_port
 from topwater import Answer, Counts, TopKQuery, run, tumbling
 from topwater.errors import QueryError, SourceError
 from topwater.spark import Rdf, answers_from, start, stream, topk

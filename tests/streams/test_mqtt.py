@@ -17,7 +17,8 @@ from paho.mqtt.client import MQTTMessage
 from pwdlib import PasswordHash
 from pwdlib.hashers.argon2 import Argon2Hasher
 
-from tests.support.brokers import MOSQUITTO, Broker, Mosquitto, free_port, publish, running
+from tests.support.brokers import MOSQUITTO, Broker, Mosquitto, publish, running
+from tests.support.ports import free_port
 from topwater.errors import QueryError, SourceError, StateError
 from topwater.streams import MqttStream, mqtt
 from topwater.streams.mqtt import MqttFeed

@@ -17,16 +17,12 @@ from typing import TYPE_CHECKING
 from paho.mqtt import client as paho
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.support.ports import free_port
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOSQUITTO = os.environ.get("TOPWATER_MOSQUITTO") or shutil.which("mosquitto")
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @dataclass

@@ -13,7 +13,6 @@ import os
 import platform
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,8 @@ from typing import Any
 
 import psycopg
 import pytest
+
+from tests.support.ports import free_port
 
 PASSWORD = "s3cr:t/p@ss w%rd"  # noqa: S105
 """Of the superuser: with all that must be quoted in a URL."""
@@ -83,7 +84,7 @@ class Postgres:
         """Make the data if there are none, and wait until it answers."""
         if not (self.folder / "data" / "PG_VERSION").exists():
             self._make()
-        self.port = self.port or _free_port()
+        self.port = self.port or free_port()
         settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": ""}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         with (self.folder / "log").open("ab") as log:
@@ -188,12 +189,6 @@ def _other_user() -> dict[str, Any]:
     assert others, "PostgreSQL does not run as root, and there is no other user"
     chosen = next((each for each in others if each.pw_name == "nobody"), others[0])
     return {"user": chosen.pw_uid, "group": chosen.pw_gid, "extra_groups": []}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _runs_here() -> bool:
