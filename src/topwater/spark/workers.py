@@ -7,6 +7,7 @@ of them are modules, which never become garbage: with NumPy, Arrow and Numba in 
 
 from __future__ import annotations
 
+import atexit
 import gc
 from itertools import count
 
@@ -20,3 +21,5 @@ def settle() -> None:
     """
     if next(_tasks) == 1:
         gc.freeze()
+        # Who counts what a process leaves behind, as DuckDB's bindings do, would count all of it.
+        atexit.register(gc.unfreeze)

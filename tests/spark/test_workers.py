@@ -1,0 +1,24 @@
+"""What workers set aside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+SETTLED = """
+import gc
+import duckdb
+from topwater.spark.workers import settle
+settle()
+print(gc.get_freeze_count())
+settle()
+print(gc.get_freeze_count() > 10_000)
+"""
+
+
+def test_what_is_set_aside_is_let_go_when_the_process_ends() -> None:
+    """DuckDB's bindings would print a page on what was leaked."""
+    command = [sys.executable, "-c", SETTLED]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert ended.stdout.split() == ["0", "True"]
+    assert ended.stderr == ""
