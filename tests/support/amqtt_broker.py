@@ -27,7 +27,7 @@ from amqtt.mqtt.protocol.handler import ProtocolHandler
 from amqtt.session import OUTGOING
 
 
-class Handler(BrokerProtocolHandler):
+class Handler(BrokerProtocolHandler):  # type: ignore[misc]
     """One connection of a client."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
@@ -36,7 +36,8 @@ class Handler(BrokerProtocolHandler):
         self.sending: list[asyncio.Task[Any]] = []
 
     async def start(self) -> None:
-        self._disconnect_waiter = asyncio.Future()  # not later: the client may be gone by then
+        gone: asyncio.Future[Any] = asyncio.Future()
+        self._disconnect_waiter = gone  # not later: the client may be gone by then
         assert self.session is not None
         if not self.session.transitions.is_connected():  # the connection before ended just now
             self.session.transitions.connect()
@@ -66,7 +67,8 @@ class Handler(BrokerProtocolHandler):
         assert self.session is not None
         session, number = self.session, app_message.packet_id
         session.inflight_out[number] = app_message
-        acknowledged = self._puback_waiters[number] = asyncio.Future()
+        acknowledged: asyncio.Future[Any] = asyncio.Future()
+        self._puback_waiters[number] = acknowledged
         again = app_message.publish_packet is not None
         app_message.publish_packet = app_message.build_publish_packet(dup=again)
         await self._send_packet(app_message.publish_packet)
@@ -74,7 +76,7 @@ class Handler(BrokerProtocolHandler):
         del self._puback_waiters[number], session.inflight_out[number]
 
 
-class Broker(broker.Broker):
+class Broker(broker.Broker):  # type: ignore[misc]
     """All connections."""
 
     async def _publish_session_retained_messages(self, session: Any) -> None:
@@ -105,7 +107,7 @@ async def _serve(port: int, more: dict[str, str]) -> None:
         "listeners": {"default": listener},
         "plugins": {f"amqtt.plugins.authentication.{k}": v for k, v in plugins.items()},
     }
-    broker.BrokerProtocolHandler = Handler  # type: ignore[misc]
+    broker.BrokerProtocolHandler = Handler
     await Broker(config).start()
     await asyncio.Event().wait()
 
