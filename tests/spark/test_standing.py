@@ -319,6 +319,21 @@ def test_a_table_gives_all_results_at_once(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_the_workers_know_the_algorithms_of_the_laboratory(spark: SparkSession) -> None:
+    """They are other processes, in which nobody has imported it."""
+    table = spark.createDataFrame([(2, "b", 1.0), (1, "a", 2.0)], "t int, k string, x double")
+    found = standing(
+        table,
+        [StandingQuery("q", 1, 5, Euclidean({"x": 0.0}))],
+        columns=["x"],
+        time="t",
+        key="k",
+        algorithm="snn",
+    )
+    assert [row["key"] for row in found.collect()] == ["a", "b"]
+
+
+@pytest.mark.spark
 def test_the_command_line_shows_what_is_remembered(spark: SparkSession, tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     queries = random_queries(rng, 12)

@@ -194,7 +194,7 @@ _README = """\
 
 Who is worth a message: often mentioned in the last three minutes, and widely followed? The
 mentions are a recorded evening in `events`, the followers are looked up at an example service
-that is started for the run: seven look-ups a window.
+that is started for the run: seven look-ups a window. (`pip install "topwater[lab]"` has it.)
 
     topwater run job.toml              # until Ctrl-C; a second run goes on where this one stopped
     topwater run job.toml --live       # and watch it in a browser
