@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from topwater import tables
 from topwater.errors import StateError
 from topwater.model import Items
-from topwater.monitor.reduction import Portion, portion
+from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.query import TopKQuery
 from topwater.tables import items_from_table, items_to_table, pack, unpack
 from topwater.windows import tumbling
@@ -136,9 +136,9 @@ def test_items_come_back(keys: Any) -> None:
 def test_portions_come_back(take: Any, keys: list[Any]) -> None:
     query = TopKQuery(key="who", time="at", window=tumbling(5), score="v", k=1, take=take)
     n = len(keys)
-    part = portion(query, {"who": keys, "at": [3, 8][:n], "v": [1.0, 2.0][:n]})
-    again = Portion.unpack(part.pack())
+    part = reduce_batch(query, {"who": keys, "at": [3, 8][:n], "v": [1.0, 2.0][:n]})
+    again = PartialBatch.unpack(part.pack())
     assert again.table.equals(part.table)
     for name in ("panes", "events", "newest"):
-        assert getattr(again.moments, name).tolist() == getattr(part.moments, name).tolist()
+        assert getattr(again.times, name).tolist() == getattr(part.times, name).tolist()
     assert (again.counts, again.counted, again.group) == (part.counts, True, None)

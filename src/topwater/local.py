@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from topwater.model import Answer
-from topwater.monitor import TopKMonitor
+from topwater.monitor import Monitor, build_monitor
 from topwater.monitor.columns import Batch, as_table
-from topwater.monitor.grouped import GroupedMonitor, monitor_of
 from topwater.protocols import Source
 from topwater.query import TopKQuery
-from topwater.remote.wrappers.deadline import guarded
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 
 if TYPE_CHECKING:
     from rdflib.term import URIRef
@@ -32,7 +31,7 @@ def run(
     batches: Iterable[Batch],
     *,
     source: Source | None = None,
-    monitor: TopKMonitor | GroupedMonitor | None = None,
+    monitor: Monitor | None = None,
 ) -> Iterator[Answer]:
     """Answers as their windows close, and at the end those of all windows that hold an event.
 
@@ -63,9 +62,10 @@ def run(
     10 ['b', 'a']
     20 ['c']
     """
-    monitor = monitor_of(query, source=source) if monitor is None else monitor
+    if monitor is None:
+        monitor = build_monitor(query, source=source, clock=SYSTEM_CLOCK)
     if source is not None:
-        guarded(source).start()
+        monitor.start()
     for batch in batches:
         monitor.ingest(batch)
         if (watermark := monitor.watermark) is not None:

@@ -130,6 +130,18 @@ class Seeks(Protocol):
         """Answer as of ``now`` from here on."""
 
 
+class Clock(Protocol):
+    """Tells how much time passes. The host brings it; nothing inside reads one of its own.
+
+    Contract
+    --------
+    C1. ``now`` never goes back. Only differences count: where it starts is its own affair.
+    """
+
+    def now(self) -> float:
+        """The time, in seconds."""
+
+
 ListMaker = Callable[[Windows, int], CandidateList]
 
 T = TypeVar("T")

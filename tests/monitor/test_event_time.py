@@ -7,19 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topwater.monitor.event_time import Clock, Moments
+from topwater.monitor.event_time import EventTime, PaneTimes
 
 
-def moments(*times: int, pane: int = 5) -> Moments:
+def pane_times(*times: int, pane: int = 5) -> PaneTimes:
     when = np.array(times, np.int64)
-    return Moments.of((when - 1) // pane, when)
+    return PaneTimes.of((when - 1) // pane, when)
 
 
-def after(*batches: tuple[int, ...], jump: int = 10) -> Clock:
-    clock = Clock(jump)
+def after(*batches: tuple[int, ...], jump: int = 10) -> EventTime:
+    reached = EventTime(jump)
     for batch in batches:
-        clock.see(moments(*batch))
-    return clock
+        reached.see(pane_times(*batch))
+    return reached
 
 
 @pytest.mark.parametrize(
@@ -55,30 +55,32 @@ def test_time_follows_the_events_but_not_a_lone_one(
 def test_time_goes_back_at_most_once_and_only_stands_where_an_event_was(
     batches: list[list[int]], jump: int
 ) -> None:
-    clock, before = Clock(jump), None
+    reached, before = EventTime(jump), None
     seen: set[int] = set()
     back = 0
     for batch in batches:
-        clock.see(moments(*batch, pane=1))
+        reached.see(pane_times(*batch, pane=1))
         seen |= set(batch)
-        if clock.newest is not None:
-            assert clock.newest in seen
-            back += before is not None and clock.newest < before
-        before = clock.newest
+        if reached.newest is not None:
+            assert reached.newest in seen
+            back += before is not None and reached.newest < before
+        before = reached.newest
     assert back <= 1
 
 
 @given(st.lists(st.integers(0, 300), min_size=1), st.data())
 def test_a_batch_in_parts_is_the_same_batch(times: list[int], data: st.DataObject) -> None:
     where = [data.draw(st.integers(0, 2)) for _ in times]
-    parts = [moments(*(t for t, w in zip(times, where, strict=True) if w == p)) for p in range(3)]
-    whole, union = moments(*times), Moments.union(parts)
+    parts = [
+        pane_times(*(t for t, w in zip(times, where, strict=True) if w == p)) for p in range(3)
+    ]
+    whole, union = pane_times(*times), PaneTimes.union(parts)
     for name in ("panes", "events", "newest"):
         assert getattr(whole, name).tolist() == getattr(union, name).tolist()
 
 
 def test_a_restart_goes_on() -> None:
-    clock, again = after((3,), (900,)), Clock(10)
-    again.restore(clock.snapshot())
-    again.see(moments(901))
+    reached, again = after((3,), (900,)), EventTime(10)
+    again.restore(reached.snapshot())
+    again.see(pane_times(901))
     assert again.newest == 901

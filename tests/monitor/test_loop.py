@@ -18,7 +18,7 @@ from topwater.candidates import lists
 from topwater.errors import BatchError, StateError
 from topwater.model import Answer, Counts
 from topwater.monitor import TopKMonitor
-from topwater.monitor.reduction import Portion, portion
+from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.query import TopKQuery
 from topwater.scoring import Formula, WeightedSum
 from topwater.windows import FARTHEST, Windows, counting, sliding, tumbling
@@ -142,8 +142,8 @@ class Pair:
         """As Spark does it: reduced elsewhere, without floors, and sent as bytes."""
         self.oracle.ingest(events)
         position = (self.monitor.watermark or 1) - 1  # count windows, which alone use it
-        part = portion(self.query, batch_of(events, self.keys), position=position)
-        self.monitor.admit(Portion.unpack(part.pack()))
+        part = reduce_batch(self.query, batch_of(events, self.keys), position=position)
+        self.monitor.admit(PartialBatch.unpack(part.pack()))
 
     def close(self, watermark: int) -> None:
         self.same(self.monitor.close_until(watermark), self.oracle.close_until(watermark))
@@ -472,7 +472,7 @@ class TestRestart:
             TopKMonitor.build(query_of(), state)
 
     def test_a_portion_is_no_state(self) -> None:
-        part = portion(query_of(), batch_of([(1, 1, 1.0)]))
+        part = reduce_batch(query_of(), batch_of([(1, 1, 1.0)]))
         with pytest.raises(StateError):
             TopKMonitor.build(query_of(), part.pack())
 

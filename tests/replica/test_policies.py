@@ -11,19 +11,19 @@ from tests.support.looping import proposal_of, query_of
 from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray
 from topwater.replica import Refresher, WindowView
+from topwater.replica.look_ups import Polls
 from topwater.replica.policies import (
     BestBefore,
     Borderline,
     FromTheTop,
     LeastRecent,
     Policy,
-    Polls,
-    Proposal,
     TrueBestBefore,
     evaluations_left,
     rankers,
     resolve,
 )
+from topwater.replica.proposals import Proposal
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.store import NEVER
 from topwater.replica.worth import Worth

@@ -306,13 +306,15 @@ def test_the_replica_is_bounded_and_what_was_learnt_of_forgotten_keys_is_gone() 
             assert len(refresher.replica) <= 10
             used = refresher.replica.used()
             free = np.setdiff1d(np.arange(refresher.replica.capacity), used)
-            for part in refresher._parts():
+            for part in refresher.learners.parts():
                 for name, column in part.snapshot(free).items():
                     empty = math.nan if name == "best_before" else 0.0
                     left = np.asarray(column.flatten())
                     assert np.array_equal(left, np.full(len(left), empty), equal_nan=True), name
-            shares = refresher._judge.rates._share.at(used)
-            assert refresher._judge.rates.pooled == pytest.approx(shares.sum(axis=0), abs=1e-9)
+            shares = refresher.learners.beliefs.rates._share.at(used)
+            assert refresher.learners.beliefs.rates.pooled == pytest.approx(
+                shares.sum(axis=0), abs=1e-9
+            )
 
 
 def test_a_window_larger_than_the_limit_is_answered_whole() -> None:

@@ -22,7 +22,7 @@ from tests.support.looping import (
 from topwater.model import FloatArray, IntArray
 from topwater.replica.beliefs import RateBeliefs, ValueModel
 from topwater.replica.budget import Budget, Purse
-from topwater.replica.policies import Polls
+from topwater.replica.look_ups import Polls
 from topwater.replica.rate_estimators import START_RATE, Forgetting, Interval, Irregular, estimators
 from topwater.replica.store import NEVER, Replica
 from topwater.replica.utility import Aim, Utility, gains

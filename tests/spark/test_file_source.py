@@ -14,7 +14,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
 from topwater import QueryError, TopKQuery, run, sliding
 from topwater.errors import BatchError, EnvironmentProblem
-from topwater.monitor.reduction import Portion
+from topwater.monitor.reduction import PartialBatch
 from topwater.spark import Files, answers_from, topk
 from topwater.spark import file_source as source
 from topwater.spark.file_source import FilesReader, OneFile, active_session
@@ -251,8 +251,8 @@ def test_large_files_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.Monke
     rows = pa.Table.from_batches(reader(tmp_path).read(OneFile(3, name)))
     assert rows.column("part").to_pylist() == [0, 0, 1, 1, 2, 2]
     assert set(rows.column("task").to_pylist()) == {3}
-    parts = [Portion.unpack(packed) for packed in rows.column("portion").to_pylist()]
-    assert sum(int(part.moments.events.sum()) for part in parts if part.counted) == 600
+    parts = [PartialBatch.unpack(packed) for packed in rows.column("portion").to_pylist()]
+    assert sum(int(part.times.events.sum()) for part in parts if part.counted) == 600
 
 
 def test_a_file_with_other_columns_is_named(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tests.support.observed import FILES, SHARDS, START, eventually, query, read, source, write
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tumbling
 from topwater.monitor.grouped import GroupedMonitor
-from topwater.monitor.reduction import portion
+from topwater.monitor.reduction import reduce_batch
 from topwater.spark import answers_from, read_state, start, topk
 from topwater.spark.heartbeats import BEAT, beat, heeded
 from topwater.spark.shard_placement import hashes, places
@@ -215,7 +215,7 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
 def test_heartbeats_are_heeded_only_when_nothing_else_tells_the_time() -> None:
     asked = query()
     silent = Row(shard=0, task=BEAT, part=0, portion=beat(asked.window, START + 50_000).pack())
-    part = portion(asked, {"key": [1], "time": [START + 5_000]}).pack()
+    part = reduce_batch(asked, {"key": [1], "time": [START + 5_000]}).pack()
     event = Row(shard=0, task=0, part=0, portion=part)
     assert [len(each.table) for each in heeded([silent, event])] == [1]
     monitor = TopKMonitor.build(asked, source=source())

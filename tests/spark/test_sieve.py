@@ -12,10 +12,10 @@ import pytest
 from topwater import Formula, TopKQuery, sliding
 from topwater.model import Counts
 from topwater.monitor.columns import ONLY_TIME
-from topwater.monitor.event_time import Moments
-from topwater.monitor.reduction import Portion, portion
+from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.spark import sieve
-from topwater.spark.sieve import MARK, plain, read_portion, sieved
+from topwater.spark.sieve import MARK, plain, read_partial_batch, sieved
 from topwater.spark.stage_one import PORTIONS
 
 if TYPE_CHECKING:
@@ -52,17 +52,17 @@ def draw(rng: np.random.Generator, rows: int, *, text: bool) -> pa.Table:
     )
 
 
-def in_java(events: DataFrame, query: TopKQuery) -> list[Portion]:
+def in_java(events: DataFrame, query: TopKQuery) -> list[PartialBatch]:
     found = sieved(events, query, PORTIONS, 1)
     assert found is not None
     rows = sorted(found.collect(), key=lambda row: (row.task, row.part))
-    return [read_portion(bytes(row.portion), plain(query)) for row in rows]
+    return [read_partial_batch(bytes(row.portion), plain(query)) for row in rows]
 
 
-def same(ours: Portion, right: Portion) -> None:
+def same(ours: PartialBatch, right: PartialBatch) -> None:
     assert ours.table.cast(right.table.schema).equals(right.table)
     for name in ("panes", "events", "newest"):
-        found, wanted = getattr(ours.moments, name), getattr(right.moments, name)
+        found, wanted = getattr(ours.times, name), getattr(right.times, name)
         assert found.tolist() == wanted.tolist(), name
     assert ours.counts == right.counts
     assert (ours.counted, ours.group) == (right.counted, right.group)
@@ -84,7 +84,7 @@ def test_a_portion_is_the_same(spark: SparkSession, tmp_path: Path, seed: int, t
     if seed % 2:
         query = replace(query, score=Formula("x * 2 + abs(x)", order="smallest"))
     (ours,) = in_java(one_file(spark, tmp_path, table), query)
-    same(ours, portion(query, table))
+    same(ours, reduce_batch(query, table))
 
 
 def test_times_may_be_timestamps_and_keys_small_numbers(
@@ -101,7 +101,7 @@ def test_times_may_be_timestamps_and_keys_small_numbers(
     )
     query = replace(QUERY, window=sliding("2 s", "500 ms", start=-2_500))
     (ours,) = in_java(one_file(spark, tmp_path, table), query)
-    same(ours, portion(query, table))
+    same(ours, reduce_batch(query, table))
 
 
 def test_a_row_without_a_key_tells_the_time_from_the_first_millisecond_on(
@@ -110,8 +110,8 @@ def test_a_row_without_a_key_tells_the_time_from_the_first_millisecond_on(
     times = pa.array([START, START + 1], pa.int64())
     table = pa.table({"at": times, "x": [1.0, 1.0], "id": pa.nulls(2, pa.int64())})
     (ours,) = in_java(one_file(spark, tmp_path, table), QUERY)
-    same(ours, portion(QUERY, table))
-    assert ours.moments.newest.tolist() == [START + 1]
+    same(ours, reduce_batch(QUERY, table))
+    assert ours.times.newest.tolist() == [START + 1]
 
 
 def test_all_rows_may_tie(spark: SparkSession, tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_all_rows_may_tie(spark: SparkSession, tmp_path: Path) -> None:
     )
     (ours,) = in_java(one_file(spark, tmp_path, table), QUERY)
     assert ours.table.column("key").to_pylist() == [0, 1, 2, 3, 4]
-    assert ours.moments.events.tolist() == [rows]
+    assert ours.times.events.tolist() == [rows]
 
 
 def test_tasks_are_told_apart_and_together_make_the_whole(spark: SparkSession) -> None:
@@ -130,13 +130,13 @@ def test_tasks_are_told_apart_and_together_make_the_whole(spark: SparkSession) -
     events = spark.createDataFrame(table).repartition(3)
     parts = in_java(events, QUERY)
     assert len(parts) == 3
-    whole = portion(QUERY, table)
+    whole = reduce_batch(QUERY, table)
     assert sum((part.counts for part in parts), Counts()) == whole.counts
-    moments = Moments.union([part.moments for part in parts])
-    assert moments.events.tolist() == whole.moments.events.tolist()
+    moments = PaneTimes.union([part.times for part in parts])
+    assert moments.events.tolist() == whole.times.events.tolist()
     names = {"key": "id", "time": "at", "score": "x"}
     kept = pa.concat_tables([part.table for part in parts])
-    again = portion(QUERY, kept.rename_columns([names[name] for name in kept.column_names]))
+    again = reduce_batch(QUERY, kept.rename_columns([names[name] for name in kept.column_names]))
     assert again.table.equals(whole.table)
 
 
@@ -153,7 +153,7 @@ def test_too_much_for_one_portion_makes_several(spark: SparkSession) -> None:
     assert found is not None
     rows = found.select("shard", "part", "portion").collect()
     assert sorted((row.shard, row.part) for row in rows) == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    parts = [read_portion(bytes(row.portion), plain(QUERY)) for row in rows if row.shard == 0]
+    parts = [read_partial_batch(bytes(row.portion), plain(QUERY)) for row in rows if row.shard == 0]
     assert sum(part.counts.events for part in parts) == 70
     assert all(bytes(row.portion).startswith(MARK) for row in rows)
 
@@ -163,7 +163,7 @@ def test_very_many_panes_are_held_in_little_memory(spark: SparkSession, tmp_path
     table = pa.table({"at": START + 1 + np.arange(rows), "x": np.ones(rows), "id": np.arange(rows)})
     query = replace(QUERY, window=sliding("1 s", "1 ms", start=START), k=2**40)
     parts = in_java(one_file(spark, tmp_path, table), query)
-    assert [len(part.moments) for part in parts] == [262_144, rows - 262_144]
+    assert [len(part.times) for part in parts] == [262_144, rows - 262_144]
     assert sum(part.counts.events for part in parts) == rows
 
 

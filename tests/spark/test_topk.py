@@ -16,7 +16,7 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from tests.support.bid_stream import wrong_windows
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
-from topwater.monitor.reduction import portion
+from topwater.monitor.reduction import reduce_batch
 from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
 from topwater.spark.answer_rows import packed
@@ -196,7 +196,7 @@ def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
     for start, end in itertools.pairwise(cuts):
         batch = bids.batch(start, end)
         third = len(batch) // 3
-        parts = [portion(query, part).pack() for part in (batch[:third], batch[third:])]
+        parts = [reduce_batch(query, part).pack() for part in (batch[:third], batch[third:])]
         rows = [Row(shard=0, task=task, part=0, portion=part) for task, part in enumerate(parts)]
         found += tester.test(0, rows[::-1] if start % 2 else rows)
     batches = [bids.batch(start, end) for start, end in itertools.pairwise(cuts)]

@@ -10,7 +10,7 @@ import numpy as np
 from topwater.model import Answer
 from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
-from topwater.replica.policies import Proposal
+from topwater.replica.proposals import Proposal
 from topwater.windows import sliding
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKMonitor, TopKQuery, run, sliding, tumbling
 from topwater.model import Shard
-from topwater.monitor.grouped import GroupedMonitor, monitor_of
-from topwater.monitor.reduction import portions
+from topwater.monitor import Monitor, build_monitor
+from topwater.monitor.reduction import reduce_for_shards
 from topwater.monitor.shards import merge
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
@@ -178,7 +178,7 @@ def remote_side(kind: type[Replay] = Replay) -> Replay:
 
 def answered_locally(each: Scenario) -> list[Answer]:
     """By :func:`topwater.run`; without the windows that only the end of the stream closes."""
-    monitor = monitor_of(each.query, source=each.source)
+    monitor = build_monitor(each.query, source=each.source)
     return _closed(monitor, list(run(each.query, each.files, monitor=monitor)))
 
 
@@ -192,7 +192,9 @@ def answered_in_shards(each: Scenario, shards: int) -> list[Answer]:
     ]
     found: list[Answer] = []
     for batch in each.files:
-        for monitor, (_, part) in zip(monitors, portions(each.query, batch, shards), strict=True):
+        for monitor, (_, part) in zip(
+            monitors, reduce_for_shards(each.query, batch, shards), strict=True
+        ):
             monitor.admit(part)
         closed = [monitor.close_until(monitor.watermark or 0) for monitor in monitors]
         found += [
@@ -206,7 +208,7 @@ def snapshots(each: Scenario, shards: int) -> dict[int, bytes]:
     """What each shard remembers at the end, if after every file it is built anew."""
     states: dict[int, bytes | None] = dict.fromkeys(range(shards))
     for batch in each.files:
-        for index, part in portions(each.query, batch, shards):
+        for index, part in reduce_for_shards(each.query, batch, shards):
             shard = Shard(index, shards)
             monitor = TopKMonitor.build(each.query, states[index], source=each.source, shard=shard)
             monitor.admit(part)
@@ -215,7 +217,7 @@ def snapshots(each: Scenario, shards: int) -> dict[int, bytes]:
     return {index: state for index, state in states.items() if state is not None}
 
 
-def _closed(monitor: TopKMonitor | GroupedMonitor, answers: list[Answer]) -> list[Answer]:
+def _closed(monitor: Monitor, answers: list[Answer]) -> list[Answer]:
     watermark = monitor.watermark
     assert watermark is not None
     return [answer for answer in answers if answer.window.end < watermark]

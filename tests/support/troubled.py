@@ -1,4 +1,4 @@
-"""Sources that misbehave on purpose, and a clock that is moved by hand."""
+"""Sources that misbehave on purpose."""
 
 from __future__ import annotations
 
@@ -10,29 +10,7 @@ from typing import Any
 import numpy as np
 
 from topwater.model import Fetched, KeyArray
-from topwater.remote.wrappers.wrapper import Timer, failed
-
-
-class Hand:
-    """A clock that stands still, except when somebody sleeps by it."""
-
-    def __init__(self) -> None:
-        self.at = 1_000.0
-        self.slept: list[float] = []
-        self._lock = threading.Lock()
-
-    def now(self) -> float:
-        return self.at
-
-    def sleep(self, seconds: float) -> None:
-        assert seconds >= 0
-        with self._lock:
-            self.slept.append(seconds)
-            self.at += seconds
-
-    @property
-    def timer(self) -> Timer:
-        return Timer(self.now, self.sleep)
+from topwater.remote.wrappers.wrapper import failed
 
 
 class Acting:

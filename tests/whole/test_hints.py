@@ -12,7 +12,7 @@ from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.replica import Budget, Refresher, RefreshSettings, WindowView
 from topwater.replica.beliefs import RateBeliefs
-from topwater.replica.policies import Polls
+from topwater.replica.look_ups import Polls
 from topwater.replica.store import Replica
 from topwater.scoring import WeightedSum
 from topwater.windows import Windows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,10 @@ from topwater.model import Fetched
 from topwater.remote import Guarded, Limit
 from topwater.remote.memory import MemorySource
 from topwater.remote.wrappers.retry import Retrying
-from topwater.remote.wrappers.wrapper import Timer
+from topwater.testing import HandClock
 
 KEYS = np.array([1, 2])
 VALUES = {1: 1.0, 2: 2.0}
-
-
-@dataclass
-class Hand:
-    """A clock that sleeping moves."""
-
-    at: float = 0.0
-    slept: list[float] = field(default_factory=list)
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.at += seconds
-
-    @property
-    def timer(self) -> Timer:
-        return Timer(lambda: self.at, self.sleep)
 
 
 class Busy:
@@ -56,8 +39,8 @@ def test_a_sparql_source_can_be_built_by_its_settings() -> None:
 
 def test_without_a_deadline_nobody_sleeps_for_a_day() -> None:
     """A budget of fetches, the usual one, has no deadline; the answer must still come."""
-    hand = Hand()
-    Retrying(Busy(), retries=2, timer=hand.timer).fetch(KEYS)
+    hand = HandClock()
+    Retrying(Busy(), retries=2, timer=hand).fetch(KEYS)
     assert sum(hand.slept) <= 60
 
 

@@ -6,6 +6,8 @@
     (clean)     (per pane)    candidate_keys   event_time, grouped, shards, snapshot
 """
 
+from topwater.monitor.grouped import GroupedMonitor, build_monitor
 from topwater.monitor.loop import TopKMonitor
+from topwater.monitor.protocol import Monitor
 
-__all__ = ["TopKMonitor"]
+__all__ = ["GroupedMonitor", "Monitor", "TopKMonitor", "build_monitor"]

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from topwater.candidates.objects import Candidates, Memory, Objects, Traces, places
 from topwater.candidates.rescorable import UNSCORED, UNSEEN, build
 from topwater.model import FloatArray, IntArray, Items, KeyArray, Millis
-from topwater.monitor.open_windows import Found
+from topwater.monitor.open_windows import WindowResult
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
 from topwater.scoring.aggregates import Aggregation
@@ -29,7 +29,7 @@ T = TypeVar("T", Candidates, Traces)
 Range = tuple[FloatArray, FloatArray]
 
 
-class ListedContents:
+class CandidateKeys:
     """One object per key, its last event; a list keeps those that may still win.
 
     An arrival is scored with what the replica remembers of its key, or with an average value,
@@ -72,12 +72,12 @@ class ListedContents:
         table = self._aggregation.merge(table.filter(pc.field("pane") >= oldest))
         keys = keys_from_arrow(table.column("key"))
         stream = self._sign * column(table, self._name)
-        scores = self._scores(stream, self._refresher.remote_of(keys))
+        scores = self._scores(stream, self._refresher.values.of_keys(keys))
         arrived = self._news(Objects(scores, column(table, "time"), keys, stream))
         if len(arrived):
             self._list.add(self._windows.group(arrived))
 
-    def answers(self, current: int, until: int) -> list[Found]:
+    def answers(self, current: int, until: int) -> list[WindowResult]:
         """The best of each window."""
         return [self._answer(window) for window in range(current, until + 1)]
 
@@ -105,7 +105,7 @@ class ListedContents:
             )
         )
 
-    def _answer(self, window: int) -> Found:
+    def _answer(self, window: int) -> WindowResult:
         known = self._list.known(window)
         # What a policy elects must not depend on the list.
         known = known.take(np.argsort(known.key, kind="stable"))
@@ -118,13 +118,13 @@ class ListedContents:
         )
         unread = self._list.forgotten(window)
         ranking = self._refresher.refresh(view)
-        self._tell(known, *self._changed_outside(view, ranking.fetched))
+        self._tell(known, *self._changed_outside(view, ranking.look_ups.keys))
         top = self._list.top(window)
         top = top.take(top.score > UNSCORED)
         exact = ranking.exact and self._certain(window, top, unread)
         kept = len(self._list)
         self.skip(window)
-        return Found(
+        return WindowResult(
             Items(top.score, top.time, top.key),
             kept,
             values={self._name: self._sign * top.stream},
@@ -158,7 +158,7 @@ class ListedContents:
         self, known: Candidates, others: KeyArray | None = None, times: IntArray | None = None
     ) -> None:
         """Tell the list the scores that changed: of what it knows, and of ``others``."""
-        scores = self._scores(known.stream, self._refresher.remote_of(known.key))
+        scores = self._scores(known.stream, self._refresher.values.of_keys(known.key))
         # The upper bound of a score may change alone.
         moved = known.take((scores != known.score) | (known.stream != known.stream_most))
         keys, at = moved.key, moved.time
@@ -167,7 +167,7 @@ class ListedContents:
             at = np.concatenate([at, times])
         if not len(keys):
             return
-        remote = self._refresher.remote_of(keys)
+        remote = self._refresher.values.of_keys(keys)
         self._list.rescore(keys, lambda stream, which: self._scores(stream, remote[which]), at)
 
     def _changed_outside(self, view: WindowView, fetched: KeyArray) -> tuple[KeyArray, IntArray]:
@@ -209,7 +209,7 @@ class ListedContents:
             ranking,
             rows=places(view.keys, top.key),
             scores=top.score,
-            remote=self._refresher.remote_of(top.key),
+            remote=self._refresher.values.of_keys(top.key),
             age=np.where(known, age, -1),
             confidence=confidence,
         )

@@ -23,7 +23,7 @@ from topwater.model import IntArray, Millis
 
 
 @dataclass(frozen=True, slots=True)
-class Moments:
+class PaneTimes:
     """When the events of a batch happened: per pane, how many, and the time of its newest.
 
     Panes are distinct and ascending, and so are the times. A pane without events has a time too,
@@ -38,33 +38,33 @@ class Moments:
         return len(self.panes)
 
     @staticmethod
-    def of(panes: IntArray, times: IntArray) -> Moments:
+    def of(panes: IntArray, times: IntArray) -> PaneTimes:
         """From the pane and the time of each event."""
         rows = pa.table({"pane": panes, "time": times})
         grouped = rows.group_by("pane", use_threads=False).aggregate(
             [("time", "count"), ("time", "max")]
         )
         order = grouped.sort_by("pane")
-        return Moments(*(np.asarray(column) for column in order.columns))
+        return PaneTimes(*(np.asarray(column) for column in order.columns))
 
     @staticmethod
-    def union(parts: list[Moments]) -> Moments:
+    def union(parts: list[PaneTimes]) -> PaneTimes:
         """Those of several batches together."""
         full = [part for part in parts if len(part)]
         if len(full) == 1:
             return full[0]
         if not full:
-            return Moments.of(np.empty(0, np.int64), np.empty(0, np.int64))
+            return PaneTimes.of(np.empty(0, np.int64), np.empty(0, np.int64))
         panes, where = np.unique(np.concatenate([p.panes for p in full]), return_inverse=True)
         newest = np.full(len(panes), np.iinfo(np.int64).min)
         np.maximum.at(newest, where, np.concatenate([p.newest for p in full]))
         events = np.zeros(len(panes), np.int64)
         np.add.at(events, where, np.concatenate([p.events for p in full]))
-        return Moments(panes, events, newest)
+        return PaneTimes(panes, events, newest)
 
 
 @dataclass(slots=True)
-class Clock:
+class EventTime:
     """The newest time that is trusted.
 
     Parameters
@@ -75,9 +75,9 @@ class Clock:
 
     Examples
     --------
-    >>> clock = Clock(jump=10)
-    >>> clock.see(Moments.of(np.array([0, 1, 90]), np.array([3, 8, 900])))
-    >>> clock.newest
+    >>> reached = EventTime(jump=10)
+    >>> reached.see(PaneTimes.of(np.array([0, 1, 90]), np.array([3, 8, 900])))
+    >>> reached.newest
     8
     """
 
@@ -86,28 +86,28 @@ class Clock:
     waiting: bool = False
     confirmed: bool = False
 
-    def see(self, moments: Moments) -> None:
+    def see(self, times: PaneTimes) -> None:
         """Take note of a batch: time moves as far as its events reach without a gap.
 
         A batch whose events are all too far ahead is taken for an accident; but after a second
         one in a row, time follows: the stream itself has jumped. The first batch has nothing to
         be compared with: if the second lies before it by more than a jump, the second is right.
         """
-        if not len(moments):
+        if not len(times):
             return
         if self.newest is None:
-            self.newest = _typical(moments)
-        elif not self.confirmed and moments.newest[-1] < self.newest - self.jump:
-            self.newest, self.confirmed = _typical(moments), True
-        elif moments.newest[0] > self.newest + self.jump:
+            self.newest = _typical(times)
+        elif not self.confirmed and times.newest[-1] < self.newest - self.jump:
+            self.newest, self.confirmed = _typical(times), True
+        elif times.newest[0] > self.newest + self.jump:
             if not self.waiting:
                 self.waiting = True
                 return
-            self.newest, self.confirmed = int(moments.newest[0]), True
+            self.newest, self.confirmed = int(times.newest[0]), True
         else:
             self.confirmed = True
         self.waiting = False
-        self.newest = _reached(self.newest, moments.newest, self.jump)
+        self.newest = _reached(self.newest, times.newest, self.jump)
 
     def snapshot(self) -> dict[str, Any]:
         """For JSON."""
@@ -119,10 +119,10 @@ class Clock:
         self.confirmed = state["confirmed"]
 
 
-def _typical(moments: Moments) -> Millis:
+def _typical(times: PaneTimes) -> Millis:
     """The newest of the pane that holds the middle event: wrong dates are on either side."""
-    total = np.cumsum(moments.events)
-    return int(moments.newest[np.searchsorted(total, (total[-1] + 1) // 2)])
+    total = np.cumsum(times.events)
+    return int(times.newest[np.searchsorted(total, (total[-1] + 1) // 2)])
 
 
 def _reached(start: Millis, times: IntArray, jump: Millis) -> Millis:

@@ -10,12 +10,12 @@ from topwater.model import IntArray
 from topwater.windows import Windows
 
 
-class Stretches:
+class FilledWindows:
     """The windows that hold something, as pairs of the first and the last in a row.
 
     Examples
     --------
-    >>> filled = Stretches(Windows(10, 10))
+    >>> filled = FilledWindows(Windows(10, 10))
     >>> filled.note(np.array([3, 4, 9]))
     >>> filled.snapshot()
     [[3, 4], [9, 9]]

@@ -1,8 +1,7 @@
-"""One ranking per group: a monitor for each, and one clock for all."""
+"""One ranking per group: a monitor for each, and one event time for all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, replace
 
 import pyarrow as pa
@@ -10,20 +9,23 @@ import pyarrow as pa
 from topwater.errors import QueryError
 from topwater.model import Answer, Counts, Key, Millis, Shard
 from topwater.monitor.columns import Batch
-from topwater.monitor.event_time import Clock, Moments
-from topwater.monitor.loop import TopKMonitor, require_same_query
-from topwater.monitor.reduction import Portion, portions
-from topwater.protocols import Source
+from topwater.monitor.event_time import EventTime, PaneTimes
+from topwater.monitor.loop import OnMiss, TopKMonitor
+from topwater.monitor.protocol import Monitor
+from topwater.monitor.reduction import PartialBatch, reduce_for_shards
+from topwater.monitor.remote_side import RemoteSide
+from topwater.monitor.snapshot import require_same_query
+from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.tables import keys_from_arrow, pack, unpack
 
 GROUP = "#group"
 """The column of late rows that names their group; no aggregate can have this name."""
 
-OnMiss = Callable[[Answer], None]
 _WHOLE = Shard()
 _SILENT = 64
-"""So many silent groups are remembered at least, and as many as there are others."""
+"""The minimum number of silent groups kept; as many as there are others, if that is more."""
 
 
 class GroupedMonitor:
@@ -49,22 +51,26 @@ class GroupedMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        source: Source | None = None,
-        on_miss: OnMiss | None = None,
+        remote: RemoteSide | None = None,
+        state: bytes | None = None,
         *,
+        on_miss: OnMiss | None = None,
         keep_late: bool = False,
     ) -> None:
         self.query = query
         # Silence of one group is no news: only the groups in a window are answered.
         self._each = replace(query, group_by=None, empty_windows=0)
-        self._source = source
+        # One for all groups: they share the source's guard, and so its thread.
+        self._remote = remote
         self._on_miss = on_miss
         self._keep_late = keep_late
         self._late: list[pa.Table] = []
-        self._clock = Clock(query.jump)
+        self._event_time = EventTime(query.jump)
         self._current: int | None = None
         self._counts = Counts()
         self._monitors: dict[Key, TopKMonitor] = {}
+        if state is not None:
+            self._restore(state)
 
     @classmethod
     def build(
@@ -75,28 +81,32 @@ class GroupedMonitor:
         source: Source | None = None,
         on_miss: OnMiss | None = None,
         keep_late: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> GroupedMonitor:
         """A new monitor, or the one that wrote ``state``; see :meth:`TopKMonitor.build`."""
         if query.group_by is None:
             raise QueryError("names no column", field="group_by", fix="use TopKMonitor")
-        monitor = cls(query, source, on_miss, keep_late=keep_late)
-        if state is not None:
-            monitor._restore(state)
-        return monitor
+        remote = RemoteSide.of(query, source, clock)
+        return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
     @property
     def watermark(self) -> Millis | None:
         """How far time is known to have come, by the events alone: none older is expected."""
-        newest = self._clock.newest
+        newest = self._event_time.newest
         return None if newest is None else newest - self.query.lateness
+
+    def start(self) -> None:
+        """Look whether the remote side can be reached; see :meth:`Guarded.start`."""
+        if self._remote is not None:
+            self._remote.start()
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""
-        self.admit(*(part for _, part in portions(self.query, batch)))
+        self.admit(*(part for _, part in reduce_for_shards(self.query, batch)))
 
-    def admit(self, *parts: Portion) -> None:
+    def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""
-        by_group: dict[Key, list[Portion]] = {}
+        by_group: dict[Key, list[PartialBatch]] = {}
         for part in parts:
             if part.group is None:
                 self._counts += part.counts
@@ -109,27 +119,27 @@ class GroupedMonitor:
             if (late := monitor.take_late()) is not None:
                 groups = pa.array([group] * late.num_rows)
                 self._late.append(late.append_column(GROUP, groups))
-        self._clock.see(Moments.union([part.moments for part in parts if part.group is None]))
+        self._event_time.see(PaneTimes.union([part.times for part in parts if part.group is None]))
 
     def take_late(self) -> pa.Table | None:
         """What came too late since the last call, with its group; None if nothing did."""
-        found, self._late = self._late, []
-        return pa.concat_tables(found) if found else None
+        late, self._late = self._late, []
+        return pa.concat_tables(late) if late else None
 
     def next_close(self) -> Millis | None:
         """The watermark at which the next window can be answered; None if there is none."""
-        found = [each.next_close() for each in self._monitors.values() if not each.idle]
-        return min((close for close in found if close is not None), default=None)
+        closes = [each.next_close() for each in self._monitors.values() if not each.idle]
+        return min((close for close in closes if close is not None), default=None)
 
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``, for every group in it."""
         until = self.query.window.last_complete(watermark)
         self._current = max(until + 1, self._current or 0)
-        return self._told(watermark)
+        return self._answers_until(watermark)
 
     def flush(self) -> list[Answer]:
         """The stream has ended: answer every window that holds an event."""
-        return self._told(None)
+        return self._answers_until(None)
 
     def snapshot(self) -> bytes:
         """All that later answers depend on."""
@@ -139,7 +149,7 @@ class GroupedMonitor:
         table = pa.table({"group": pa.array(groups, kind), "state": pa.array(states, pa.binary())})
         meta = {
             "query": self.query.to_dict(),
-            "clock": self._clock.snapshot(),
+            "clock": self._event_time.snapshot(),
             "current": self._current,
             "counts": asdict(self._counts),
         }
@@ -148,31 +158,28 @@ class GroupedMonitor:
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
-        self._clock.restore(meta["clock"])
+        self._event_time.restore(meta["clock"])
         self._current = meta["current"]
         self._counts = Counts(**meta["counts"])
         groups = keys_from_arrow(table.column("group")).tolist()
         for group, packed in zip(groups, table.column("state").to_pylist(), strict=True):
-            self._monitors[group] = self._made(packed)
+            self._monitors[group] = self._build_ranking(packed)
 
     def _monitor(self, group: Key) -> TopKMonitor:
         if group not in self._monitors:
-            made = self._made()
+            monitor = self._build_ranking()
             if self._current is not None:
-                made.skip_to(self._current)
-            self._monitors[group] = made
+                monitor.skip_to(self._current)
+            self._monitors[group] = monitor
         return self._monitors[group]
 
-    def _made(self, state: bytes | None = None) -> TopKMonitor:
-        return TopKMonitor.build(
-            self._each,
-            state,
-            source=self._source,
-            on_miss=self._on_miss,
-            keep_late=self._keep_late,
+    def _build_ranking(self, state: bytes | None = None) -> TopKMonitor:
+        return TopKMonitor(
+            self._each, self._remote, state, on_miss=self._on_miss, keep_late=self._keep_late
         )
 
-    def _told(self, watermark: Millis | None) -> list[Answer]:
+    def _answers_until(self, watermark: Millis | None) -> list[Answer]:
+        """Of all groups, by their windows' ends; None for the end of the stream."""
         answers = []
         for group in sorted(self._monitors):
             monitor = self._monitors[group]
@@ -202,7 +209,7 @@ def _of_group(answer: Answer, group: Key) -> Answer:
     return replace(answer, group=group, counts=replace(answer.counts, skipped_windows=0))
 
 
-def monitor_of(
+def build_monitor(
     query: TopKQuery,
     state: bytes | None = None,
     *,
@@ -210,13 +217,12 @@ def monitor_of(
     on_miss: OnMiss | None = None,
     shard: Shard = _WHOLE,
     keep_late: bool = False,
-) -> TopKMonitor | GroupedMonitor:
+    clock: Clock = SYSTEM_CLOCK,
+) -> Monitor:
     """The monitor that a query needs: of one ranking, or of one per group.
 
     A group has one shard to itself, and with it the whole budget.
     """
-    if query.group_by is None:
-        return TopKMonitor.build(
-            query, state, source=source, on_miss=on_miss, shard=shard, keep_late=keep_late
-        )
-    return GroupedMonitor.build(query, state, source=source, on_miss=on_miss, keep_late=keep_late)
+    kind, share = (TopKMonitor, shard) if query.group_by is None else (GroupedMonitor, _WHOLE)
+    remote = RemoteSide.of(query, source, clock, share)
+    return kind(query, remote, state, on_miss=on_miss, keep_late=keep_late)

@@ -1,6 +1,6 @@
 """What the open windows hold: single events in a candidate list, or aggregates per key.
 
-Both take in the tables of :class:`~topwater.monitor.reduction.Portion` values.
+Both take in the tables of :class:`~topwater.monitor.reduction.PartialBatch` values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from topwater.tables import (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class WindowResult:
     """What a window's answer is made of.
 
     Attributes
@@ -54,13 +54,13 @@ class Found:
     ranking: Ranking | None = None
 
 
-class Contents(Protocol):
+class OpenWindows(Protocol):
     """What the open windows hold."""
 
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in a portion's table, without what lies in panes before ``oldest``."""
 
-    def answers(self, current: int, until: int) -> list[Found]:
+    def answers(self, current: int, until: int) -> list[WindowResult]:
         """Answer and forget the windows up to ``until``."""
 
     def skip(self, window: int) -> None:
@@ -73,7 +73,7 @@ class Contents(Protocol):
         """Become, when new, the contents that wrote ``table``."""
 
 
-class ItemContents:
+class WindowItems:
     """Every event is an item of its own; a candidate list keeps those that can still win."""
 
     def __init__(self, query: TopKQuery, first: int) -> None:
@@ -92,12 +92,12 @@ class ItemContents:
         if len(items):
             self._list.add(self._windows.group(items))
 
-    def answers(self, current: int, until: int) -> list[Found]:
+    def answers(self, current: int, until: int) -> list[WindowResult]:
         """The best of each window."""
         items, sizes, kept = sweep(self._list, nothing(), current, until)
         ends = np.cumsum(sizes)
         return [
-            Found(items.take(slice(end - size, end)), int(count))
+            WindowResult(items.take(slice(end - size, end)), int(count))
             for size, end, count in zip(sizes, ends, kept, strict=True)
         ]
 
@@ -114,7 +114,7 @@ class ItemContents:
         self.add(table, oldest=0)
 
 
-class KeyContents:
+class WindowKeys:
     """One item per key, scored from its aggregates over the window."""
 
     def __init__(
@@ -132,7 +132,7 @@ class KeyContents:
         if table.num_rows:
             self._parts.append(table)
 
-    def answers(self, current: int, until: int) -> list[Found]:
+    def answers(self, current: int, until: int) -> list[WindowResult]:
         """The best of each window."""
         return [self._answer(window) for window in range(current, until + 1)]
 
@@ -151,14 +151,14 @@ class KeyContents:
         """Take in the partial aggregates again."""
         self.add(table, oldest=0)
 
-    def _answer(self, window: int) -> Found:
+    def _answer(self, window: int) -> WindowResult:
         first, last = self._query.window.panes_in(window)
         table = self._merge()
         start, end = np.searchsorted(self._pane, (first, last + 1))
         if start == end:
             # The window's keys may all belong to other shards.
             self.skip(window)
-            return Found(Items.empty(), table.num_rows)
+            return WindowResult(Items.empty(), table.num_rows)
         values = self._aggregation.values(table.slice(start, end - start))
         if self._refresher is not None:
             # What a policy elects must not depend on how the stream was cut into batches.
@@ -174,7 +174,7 @@ class KeyContents:
         self.skip(window)
         return found(view, table.num_rows)
 
-    def _by_stream(self, view: WindowView, kept: int) -> Found:
+    def _by_stream(self, view: WindowView, kept: int) -> WindowResult:
         """The best by what the stream says alone."""
         scores = self._query.score.rank_scores(view.values)
         finite = np.flatnonzero(np.isfinite(scores))
@@ -182,7 +182,7 @@ class KeyContents:
         order = np.lexsort((view.keys[finite], -view.last_event[finite], -scores[finite]))
         return self._found(view, finite[order][: self._query.k], scores, kept)
 
-    def _by_both(self, view: WindowView, kept: int) -> Found:
+    def _by_both(self, view: WindowView, kept: int) -> WindowResult:
         """The best by the stream and the replica, which is refreshed first."""
         assert self._refresher is not None  # noqa: S101  for the type checker
         ranking = self._refresher.refresh(view)
@@ -197,11 +197,11 @@ class KeyContents:
         scores: FloatArray,
         kept: int,
         ranking: Ranking | None = None,
-    ) -> Found:
+    ) -> WindowResult:
         bad = int(np.count_nonzero(~np.isfinite(scores)))
         items = Items(scores[rows], view.last_event[rows], view.keys[rows])
         values = {name: column[rows] for name, column in view.values.items()}
-        return Found(items, kept, Counts(bad_score=bad), values, ranking)
+        return WindowResult(items, kept, Counts(bad_score=bad), values, ranking)
 
     def _merge(self) -> pa.Table:
         """One row per pane and key, the panes ascending."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from topwater.candidates.runs import reduce
 from topwater.model import Counts, FloatArray, IntArray, Items, Key
 from topwater.monitor.columns import Batch, Readout, as_table, keys_of, only_finite, read
-from topwater.monitor.event_time import Moments
+from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
 from topwater.scoring.aggregates import SOURCE, Aggregation
@@ -27,14 +27,14 @@ FloorsAt = Callable[[IntArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class PartialBatch:
     """A batch, or a shard's part of one.
 
     Attributes
     ----------
     table
         Items, or partial aggregates.
-    moments
+    times
         When the events of the whole batch happened: every shard must come to the same time.
     counts
         What could not be used.
@@ -45,17 +45,17 @@ class Portion:
     """
 
     table: pa.Table
-    moments: Moments
+    times: PaneTimes
     counts: Counts = field(default_factory=Counts)
     counted: bool = True
     group: Key | None = None
 
     def pack(self) -> bytes:
-        """The portion as bytes."""
+        """As bytes."""
         meta = {
-            "panes": self.moments.panes.tolist(),
-            "events": self.moments.events.tolist(),
-            "newest": self.moments.newest.tolist(),
+            "panes": self.times.panes.tolist(),
+            "events": self.times.events.tolist(),
+            "newest": self.times.newest.tolist(),
             "counts": asdict(self.counts),
             "counted": self.counted,
             "group": self.group,
@@ -63,14 +63,14 @@ class Portion:
         return pack(self.table, meta)
 
     @staticmethod
-    def unpack(packed: bytes) -> Portion:
+    def unpack(packed: bytes) -> PartialBatch:
         """What :meth:`pack` wrote."""
         table, meta = unpack(packed)
-        times = (np.array(meta[name], np.int64) for name in ("panes", "events", "newest"))
+        columns = (np.array(meta[name], np.int64) for name in ("panes", "events", "newest"))
         counts = Counts(**meta["counts"])
-        return Portion(table, Moments(*times), counts, meta["counted"], meta["group"])
+        return PartialBatch(table, PaneTimes(*columns), counts, meta["counted"], meta["group"])
 
-    def split(self, shards: int) -> Iterator[Portion]:
+    def split(self, shards: int) -> Iterator[PartialBatch]:
         """The part of each shard, in order.
 
         Reducing first and splitting then is exact: of a pane's k best of all, each is among the
@@ -86,41 +86,43 @@ class Portion:
             yield replace(self, table=table, counts=counts, counted=not shard)
 
 
-def portions(query: TopKQuery, batch: Batch, shards: int = 1) -> Iterator[tuple[int, Portion]]:
+def reduce_for_shards(
+    query: TopKQuery, batch: Batch, shards: int = 1
+) -> Iterator[tuple[int, PartialBatch]]:
     """A batch reduced and divided: pairs of a shard and what it gets.
 
     Every shard gets something, so that all come to the same time together.
     """
     if query.group_by is None:
-        yield from enumerate(portion(query, batch).split(shards))
+        yield from enumerate(reduce_batch(query, batch).split(shards))
         return
     found = [*_by_group(query, query.group_by, batch)]
-    moments = Moments.union([part.moments for part in found])
+    times = PaneTimes.union([part.times for part in found])
     for shard in range(shards):
-        yield shard, Portion(pa.table({}), moments, counted=False)
+        yield shard, PartialBatch(pa.table({}), times, counted=False)
     for part in found:
         group = pa.array([] if part.group is None else [part.group])
         yield int(shard_of(group, shards).sum()), part
 
 
-def _by_group(query: TopKQuery, name: str, batch: Batch) -> Iterator[Portion]:
-    """One portion per group; and one for the rows without a group: they count as without a key."""
+def _by_group(query: TopKQuery, name: str, batch: Batch) -> Iterator[PartialBatch]:
+    """One part per group; and one for the rows without a group: they count as without a key."""
     table = as_table(batch)
     coded = pc.dictionary_encode(keys_of(table, name, "group_by"))
     codes = np.asarray(coded.indices.fill_null(-1))
     lost = table.filter(pa.array(codes < 0))
     if lost.num_rows:
         at = lost.column_names.index(query.key)
-        yield portion(query, lost.set_column(at, query.key, pa.nulls(lost.num_rows)))
+        yield reduce_batch(query, lost.set_column(at, query.key, pa.nulls(lost.num_rows)))
     order = np.argsort(codes, kind="stable")
     table = table.take(pa.array(order))
     bounds = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))
     for group, start, end in zip(coded.dictionary.to_pylist(), bounds, bounds[1:], strict=False):
-        part = portion(query, table.slice(int(start), int(end - start)))
+        part = reduce_batch(query, table.slice(int(start), int(end - start)))
         yield replace(part, group=group)
 
 
-def portion(
+def reduce_batch(
     query: TopKQuery,
     batch: Batch,
     *,
@@ -128,7 +130,7 @@ def portion(
     ranges: RunningRanges | None = None,
     floors: FloorsAt | None = None,
     hint: FloatArray | None = None,
-) -> Portion:
+) -> PartialBatch:
     """Reduce a batch to what the windows need of it.
 
     Parameters
@@ -146,18 +148,18 @@ def portion(
     """
     readout = read(query, batch)
     if query.aggregation is None:
-        return _items_portion(query, readout, position, ranges, floors, hint)
-    return _keys_portion(query, query.aggregation, readout, position)
+        return _reduce_items(query, readout, position, ranges, floors, hint)
+    return _reduce_keys(query, query.aggregation, readout, position)
 
 
-def _items_portion(
+def _reduce_items(
     query: TopKQuery,
     readout: Readout,
     position: int,
     ranges: RunningRanges | None,
     floors: FloorsAt | None,
     hint: FloatArray | None,
-) -> Portion:
+) -> PartialBatch:
     scores = query.score.rank_scores(readout.values, ranges)
     readout, scores = only_finite(readout, scores)
     time = _placed(query, readout, position)
@@ -172,13 +174,15 @@ def _items_portion(
     )
     starts = arrivals.bounds[:-1]
     newest = np.maximum.reduceat(arrivals.items.time, starts) if len(starts) else starts
-    moments = Moments(arrivals.panes, np.diff(arrivals.bounds), newest)
-    return Portion(items_to_table(runs.items), _and_beats(query, moments, readout), readout.counts)
+    times = PaneTimes(arrivals.panes, np.diff(arrivals.bounds), newest)
+    return PartialBatch(
+        items_to_table(runs.items), _and_beats(query, times, readout), readout.counts
+    )
 
 
-def _keys_portion(
+def _reduce_keys(
     query: TopKQuery, aggregation: Aggregation, readout: Readout, position: int
-) -> Portion:
+) -> PartialBatch:
     usable = np.zeros(len(readout))
     for values in readout.values.values():
         usable = usable + np.where(np.isfinite(values), 0.0, np.nan)
@@ -188,15 +192,15 @@ def _keys_portion(
     rows = {"pane": pane, "key": readout.key, "time": time}
     rows |= {SOURCE + name: values for name, values in readout.values.items()}
     table = aggregation.partials(pa.table(rows))
-    return Portion(table, _and_beats(query, Moments.of(pane, time), readout), readout.counts)
+    return PartialBatch(table, _and_beats(query, PaneTimes.of(pane, time), readout), readout.counts)
 
 
-def _and_beats(query: TopKQuery, moments: Moments, readout: Readout) -> Moments:
+def _and_beats(query: TopKQuery, times: PaneTimes, readout: Readout) -> PaneTimes:
     """Rows without a key are no events, but they move the time."""
     if query.window.by == "count" or not len(readout.beats):
-        return moments
-    beats = Moments.of(query.window.pane_of(readout.beats), readout.beats)
-    return Moments.union([moments, replace(beats, events=np.zeros_like(beats.events))])
+        return times
+    beats = PaneTimes.of(query.window.pane_of(readout.beats), readout.beats)
+    return PaneTimes.union([times, replace(beats, events=np.zeros_like(beats.events))])
 
 
 def _placed(query: TopKQuery, readout: Readout, position: int) -> IntArray:

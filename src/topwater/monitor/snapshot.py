@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import QueryError, StateError
+from topwater.errors import QueryError, StateError, TopwaterError
 from topwater.model import Counts, Key, Millis, Window
 from topwater.query import TopKQuery
 from topwater.replica.store import NEVER
@@ -111,6 +111,19 @@ def describe(state: bytes) -> Description:
             f"the state has a form that this program does not know: {error}",
             fix="run the version that wrote it, or start from an empty checkpoint",
         ) from error
+
+
+def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
+    """Raise unless a state with this ``meta`` was written for ``query``."""
+    try:
+        same = TopKQuery.from_dict(meta["query"]) == query
+    except (KeyError, TopwaterError):
+        same = False
+    if not same:
+        raise StateError(
+            "the state belongs to another query",
+            fix="start from an empty checkpoint, or use the query that wrote this one",
+        )
 
 
 def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Description:

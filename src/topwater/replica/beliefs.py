@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray, Millis
-from topwater.replica.policies import Polls
+from topwater.replica.look_ups import Polls
 from topwater.replica.slot_columns import SlotTable
 
 _MINUTE: Millis = 60_000

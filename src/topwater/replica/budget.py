@@ -116,6 +116,11 @@ class Budget:
             return "no limit on look-ups"
         return f"{self.fetches} look-up{'s' * (self.fetches != 1)} a window"
 
+    @property
+    def seconds(self) -> float | None:
+        """The deadline in seconds, if there is one."""
+        return None if self.deadline is None else self.deadline / 1_000
+
     @staticmethod
     def of(spec: int | Mapping[str, Any] | Budget | None) -> Budget:
         """A budget from a number of fetches, None for no limit, or from named settings.

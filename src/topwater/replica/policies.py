@@ -22,101 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from topwater.errors import QueryError
-from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
+from topwater.model import FloatArray, IntArray, Millis
 from topwater.protocols import Registry
+from topwater.replica.look_ups import Polls
+from topwater.replica.proposals import Proposal, Proposer
 from topwater.replica.slot_columns import SlotTable
 from topwater.replica.store import NEVER
 from topwater.replica.ttl import TimeToLive
-
-Proposer = Literal["candidates", "window", "replica"]
-Truth = Callable[[KeyArray], tuple[FloatArray, FloatArray]]
-"""For an evaluation: the true value of each key, and when it will change next (in ms)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proposal:
-    """The keys that may be refreshed at one evaluation, as columns.
-
-    Attributes
-    ----------
-    window, now
-        The window's number, and the time of the evaluation.
-    width, step
-        Of the windows, in milliseconds.
-    k
-        How many items the answer has.
-    keys, slots
-        The keys, and where the replica holds them.
-    position
-        The place of each key in the present ranking, from 0; the number of ranked keys if it is
-        not in the window.
-    value, fetched, asked, vain
-        What the replica remembers, since when, when it was last asked for, and how often in a
-        row in vain.
-    last_event
-        The time of the key's last event in the window, or a time long ago.
-    hinted
-        In how many windows the key had an event after it was fetched.
-    rates
-        Estimated changes per second; 0 if none was seen.
-    presence
-        In what share of the windows the key was lately.
-    ranking
-        The scores of all keys of the window, best first.
-    score_at
-        The scores that rows of the proposal would have with other remote values.
-    """
-
-    window: int
-    now: Millis
-    width: Millis
-    step: Millis
-    k: int
-    keys: KeyArray
-    slots: IntArray
-    position: IntArray
-    value: FloatArray
-    fetched: IntArray
-    asked: IntArray
-    vain: IntArray
-    last_event: IntArray
-    hinted: IntArray
-    rates: FloatArray
-    presence: FloatArray
-    ranking: FloatArray
-    score_at: Callable[[IntArray, FloatArray], FloatArray]
-    truth: Truth | None = None
-
-    def __len__(self) -> int:
-        return len(self.slots)
-
-    @property
-    def inside(self) -> BoolArray:
-        """Which keys are in the window."""
-        return np.asarray(self.last_event > self.now - self.width)
-
-
-@dataclass(frozen=True, slots=True)
-class Polls:
-    """What one evaluation fetched: how long after the last fetch, and what came.
-
-    Only keys that were fetched before are in it: the first value of a key says nothing of how it
-    changes.
-    """
-
-    now: Millis
-    slots: IntArray
-    seconds: FloatArray
-    changed: BoolArray
-    before: FloatArray
-    after: FloatArray
-    hinted: IntArray
 
 
 class Policy(Protocol):

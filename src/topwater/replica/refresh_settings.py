@@ -10,7 +10,8 @@ from typing import Any, get_args
 from topwater.errors import QueryError
 from topwater.model import Frozen
 from topwater.replica.budget import Budget
-from topwater.replica.policies import Proposer, needs_truth, resolve
+from topwater.replica.policies import needs_truth, resolve
+from topwater.replica.proposals import Proposer
 from topwater.replica.rate_estimators import estimators
 from topwater.replica.utility import Aim
 

@@ -86,11 +86,7 @@ class Replica:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
-        self._slot: dict[Any, int] = {}
-        self._keys: list[Any] = []
-        self._free: list[int] = []
-        for name, (dtype, empty) in _COLUMNS.items():
-            setattr(self, name, np.full(0, empty, dtype))
+        self._clear()
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -193,20 +189,25 @@ class Replica:
         table = {"key": keys_to_arrow(self.keys(slots))}
         return pa.table(table | {name: getattr(self, name)[slots] for name in _COLUMNS})
 
-    @classmethod
-    def build(cls, table: pa.Table, limit: int | None = None) -> Replica:
-        """The replica that wrote ``table``."""
-        replica = cls(limit)
+    def restore(self, table: pa.Table) -> None:
+        """Become, whatever was in it, the replica that wrote ``table``."""
+        self._clear()
         try:
-            slots = replica.slots(keys_from_arrow(table.column("key")))
+            slots = self.slots(keys_from_arrow(table.column("key")))
             for name in _COLUMNS:
-                getattr(replica, name)[slots] = column(table, name)
+                getattr(self, name)[slots] = column(table, name)
         except KeyError as error:
             raise StateError(
                 f"the replica's state can't be read: {error}",
                 fix="start from an empty checkpoint",
             ) from error
-        return replica
+
+    def _clear(self) -> None:
+        self._slot: dict[Any, int] = {}
+        self._keys: list[Any] = []
+        self._free: list[int] = []
+        for name, (dtype, empty) in _COLUMNS.items():
+            setattr(self, name, np.full(0, empty, dtype))
 
     def _enter(self, key: Any) -> int:
         if not self._free:

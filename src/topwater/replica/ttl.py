@@ -11,7 +11,8 @@ from topwater.windows import millis
 
 if TYPE_CHECKING:
     from topwater.model import IntArray, Millis
-    from topwater.replica.policies import Polls, Proposal
+    from topwater.replica.look_ups import Polls
+    from topwater.replica.proposals import Proposal
 
 USUAL: Millis = 300_000
 """How long an entry lives if nothing else is said."""

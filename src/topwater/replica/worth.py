@@ -11,8 +11,10 @@ import pyarrow as pa
 
 from topwater.model import BoolArray, FloatArray, IntArray, Millis
 from topwater.replica.beliefs import RateBeliefs, ValueModel
-from topwater.replica.policies import PolicyEntry, Polls, Proposal, rankers
+from topwater.replica.look_ups import Polls
+from topwater.replica.policies import PolicyEntry, rankers
 from topwater.replica.possible_worlds import gain_of_knowing
+from topwater.replica.proposals import Proposal
 from topwater.replica.store import NEVER
 from topwater.replica.utility import Aim, Utility
 

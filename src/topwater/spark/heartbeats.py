@@ -15,8 +15,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.errors import QueryError
-from topwater.monitor.event_time import Moments
-from topwater.monitor.reduction import Portion
+from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.reduction import PartialBatch
 from topwater.spark.stage_one import PORTIONS
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ BEAT = -1
 
 
 def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) -> DataFrame:
-    """One heartbeat a second for every shard, as portions without events.
+    """One heartbeat a second for every shard, as parts without events.
 
     Spark's ``rate`` source gives the time: it keeps it in the checkpoint, so that a micro-batch
     that runs twice hears the same heartbeat.
@@ -48,10 +48,12 @@ def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) 
     return times.mapInArrow(partial(_beating, windows, shards), PORTIONS)
 
 
-def heeded(rows: list[Row], read: Callable[[bytes], Portion] = Portion.unpack) -> list[Portion]:
-    """The portions of a micro-batch; heartbeats only if nothing else tells the time."""
+def heeded(
+    rows: list[Row], read: Callable[[bytes], PartialBatch] = PartialBatch.unpack
+) -> list[PartialBatch]:
+    """The parts of a micro-batch; heartbeats only if nothing else tells the time."""
     told = [read(bytes(row.portion)) for row in rows if row.task != BEAT]
-    if any(len(part.moments) for part in told):
+    if any(len(part.times) for part in told):
         return told
     return told + [read(bytes(row.portion)) for row in rows if row.task == BEAT]
 
@@ -74,8 +76,8 @@ def _beating(
     )
 
 
-def beat(windows: Windows, time: Millis) -> Portion:
-    """A portion that holds nothing but a time."""
+def beat(windows: Windows, time: Millis) -> PartialBatch:
+    """A part that holds nothing but a time."""
     at = np.array([time])
-    moments = Moments(windows.pane_of(at), np.zeros(1, np.int64), at)
-    return Portion(pa.table({}), moments, counted=False)
+    times = PaneTimes(windows.pane_of(at), np.zeros(1, np.int64), at)
+    return PartialBatch(pa.table({}), times, counted=False)

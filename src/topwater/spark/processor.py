@@ -1,7 +1,7 @@
 """Stage 2: a monitor inside Spark's state store.
 
-All decisions are the monitor's. Spark brings the portions of a micro-batch, keeps the snapshot
-and takes the answers. Time comes with the portions: every shard sees when the events of the whole
+All decisions are the monitor's. Spark brings the parts of a micro-batch, keeps the snapshot
+and takes the answers. Time comes with the parts: every shard sees when the events of the whole
 micro-batch happened, so all shards close the same windows in the same micro-batch, which is the
 very one whose events end them.
 """
@@ -17,14 +17,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import StateError
 from topwater.model import Shard
-from topwater.monitor import TopKMonitor
-from topwater.monitor.grouped import GroupedMonitor, monitor_of
-from topwater.monitor.reduction import Portion
+from topwater.monitor import Monitor, build_monitor
+from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark.answer_rows import packed, packed_late
 from topwater.spark.heartbeats import heeded
 from topwater.spark.shipping import Parcel, opened
-from topwater.spark.sieve import MARK, plain, read_portion
+from topwater.spark.sieve import MARK, plain, read_partial_batch
 from topwater.spark.workers import settle
 
 if TYPE_CHECKING:
@@ -105,24 +105,25 @@ class MonitorProcessor(StatefulProcessor):
             found += packed_late(late, monitor.query)
         return (Row(**row) for row in found)
 
-    def _read(self, query: TopKQuery, shard: int, packed: bytes) -> Portion:
+    def _read(self, query: TopKQuery, shard: int, packed: bytes) -> PartialBatch:
         if not packed.startswith(MARK):
-            return Portion.unpack(packed)
+            return PartialBatch.unpack(packed)
         # What Java sends is for all shards: it does not know which key is whose.
-        parts = read_portion(packed, plain(query)).split(self._shards)
+        parts = read_partial_batch(packed, plain(query)).split(self._shards)
         return next(islice(parts, shard, None))
 
-    def _monitor(self, shard: int) -> TopKMonitor | GroupedMonitor:
+    def _monitor(self, shard: int) -> Monitor:
         stored = self._state.get()
         if stored is not None:
             require_same_shards(stored[2], self._shards)
             require_same_origin(stored[3], self._origin)
-        return monitor_of(
+        return build_monitor(
             TopKQuery.from_json(self._query),
             None if stored is None else bytes(stored[0]),
             source=None if self._source is None else opened(self._source),
             shard=Shard(shard, self._shards),
             keep_late=self._late,
+            clock=SYSTEM_CLOCK,
         )
 
 

@@ -25,8 +25,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType, TimestampType
 
 from topwater.model import Counts
-from topwater.monitor.event_time import Moments
-from topwater.monitor.reduction import Portion, portion
+from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.scoring import Formula
 from topwater.spark.score_columns import quoted, rank_score
 from topwater.spark.session import run_folder
@@ -76,7 +76,7 @@ def plain(query: TopKQuery) -> TopKQuery:
     return replace(query, key="key", time="time", score=Formula("score"))
 
 
-def read_portion(packed: bytes, query: TopKQuery) -> Portion:
+def read_partial_batch(packed: bytes, query: TopKQuery) -> PartialBatch:
     """What the sieve has packed.
 
     Parameters
@@ -89,15 +89,15 @@ def read_portion(packed: bytes, query: TopKQuery) -> Portion:
     _, panes, items, text, *counted = np.frombuffer(packed, "<i8", 9).tolist()
     starts = np.cumsum([9, 3 * panes, items, items, items + text])
     numbers = np.frombuffer(packed, "<i8", int(starts[-1]))
-    _, moments, score, time, key = np.split(numbers, starts[:-1])
+    _, pane_times, score, time, key = np.split(numbers, starts[:-1])
     table = {
         "score": score.view("<f8"),
         "time": time,
         "key": _text(packed, key, 8 * int(starts[-1])) if text else key,
     }
     return replace(
-        portion(query, pa.table(table)),
-        moments=Moments(*moments.reshape(-1, 3).T),
+        reduce_batch(query, pa.table(table)),
+        times=PaneTimes(*pane_times.reshape(-1, 3).T),
         counts=Counts(**dict(zip(_COUNTS, counted, strict=True))),
     )
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark import TaskContext
 
-from topwater.monitor.reduction import portions
+from topwater.monitor.reduction import reduce_for_shards
 from topwater.query import TopKQuery
 from topwater.scoring import Formula
 from topwater.spark.score_columns import quoted, rank_score
@@ -66,7 +66,7 @@ def crossing(query: TopKQuery, schema: StructType) -> tuple[list[Column], TopKQu
 
 def rows_of(query: TopKQuery, table: pa.Table, shards: int, task: int, part: int) -> pa.RecordBatch:
     """A table of events as rows of ``PORTIONS``."""
-    found = [(shard, each.pack()) for shard, each in portions(query, table, shards)]
+    found = [(shard, each.pack()) for shard, each in reduce_for_shards(query, table, shards)]
     return pa.RecordBatch.from_arrays(
         [
             pa.array([shard for shard, _ in found], pa.int32()),

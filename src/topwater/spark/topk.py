@@ -21,7 +21,8 @@ from topwater.errors import BatchError, QueryError
 from topwater.model import Shard
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
-from topwater.remote.wrappers.deadline import guarded
+from topwater.monitor.remote_side import RemoteSide
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark.answer_rows import COUNTS, merged, packed_schema, unpacked
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
@@ -123,13 +124,14 @@ def rows_of(
     require(spark)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
-    if source is not None:
-        guarded(source).start()
+    remote = RemoteSide.of(query, source, SYSTEM_CLOCK)
+    if remote is not None:
+        remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     processor = MonitorProcessor(
         query.to_json(),
         shards=shards,
-        source=None if source is None else parcel(source, spark),
+        source=None if remote is None else parcel(remote.source, spark),
         late=late_rows,
         bounded=bounded,
         origin=origin,

@@ -14,7 +14,8 @@ from topwater.model import (
     Millis,
 )
 from topwater.replica import Ranking, Refresher, RefreshSettings, WindowView
-from topwater.replica.policies import Policy, Proposal, Proposer, resolve
+from topwater.replica.policies import Policy, resolve
+from topwater.replica.proposals import Proposal, Proposer
 from topwater.scoring import Formula
 from topwater.testing.scripted_source import Scripted
 from topwater.windows import sliding, tumbling
@@ -94,8 +95,8 @@ class _PolicyTrial:
         score = Formula("0.7 * stream + remote")
         loop = Refresher(self.settings, score, self.windows, 4, source, source.truth)
         if not isinstance(self.policy, str):
-            loop._policy = self.policy(self.seed)
-        self.watch(loop._policy, source)
+            loop.learners.policy = self.policy(self.seed)
+        self.watch(loop.learners.policy, source)
         return loop
 
     def run(self, steps: int) -> None:
@@ -108,10 +109,14 @@ class _PolicyTrial:
                 source.now, source.failing = view.end, self.source.failing
                 twin = self.build(source)
                 twin.restore(table, meta)
-                twins.append(twin.refresh(view).fetched.tolist())
+                twins.append(twin.refresh(view).look_ups.keys.tolist())
             ranking = self.evaluated(view)
-            self.demand(2, ranking.fetched.tolist() == twins[0], "a restart elects other keys")
-            self.demand(3, ranking.fetched.tolist() == twins[1], "other keys for other true values")
+            self.demand(
+                2, ranking.look_ups.keys.tolist() == twins[0], "a restart elects other keys"
+            )
+            self.demand(
+                3, ranking.look_ups.keys.tolist() == twins[1], "other keys for other true values"
+            )
 
     def view(self, window: int) -> WindowView:
         present = np.flatnonzero(self.rng.random(len(self.names)) < 0.5)
@@ -129,7 +134,9 @@ class _PolicyTrial:
         self.source.now = view.end
         before = self.source.fetches
         ranking = self.loop.refresh(view)
-        self.demand(3, self.source.fetches - before == len(ranking.fetched), "more was fetched")
+        self.demand(
+            3, self.source.fetches - before == len(ranking.look_ups.keys), "more was fetched"
+        )
         return ranking
 
     def watch(self, policy: Policy, source: Scripted) -> None:

@@ -166,10 +166,10 @@ def contest(scene: Scene, policy: str, budget: int | None = None) -> Contender:
     refresher = Refresher(settings, workload.score, workload.windows, K, source)
     found = []
     for view in workload.views:
-        before = _top(scene, view, refresher.remote_of(view.keys))
+        before = _top(scene, view, refresher.values.of_keys(view.keys))
         unfetched = scene.oracle.judge(view.index, before, K).ndcg
         ranking = refresher.refresh(view)
-        found.append(_verdict(scene, view, ranking.rows, len(ranking.fetched), unfetched))
+        found.append(_verdict(scene, view, ranking.rows, len(ranking.look_ups.keys), unfetched))
     return Contender(policy, tuple(found))
 
 

@@ -155,7 +155,7 @@ def _contest(workload: Workload, contender: Contender, oracle: Oracle) -> Iterat
             age=_age(ranking),
             fetches=source.fetches - before,
             seconds=seconds,
-            estimated=(ranking.precision, ranking.ndcg),
+            estimated=(ranking.freshness.precision, ranking.freshness.ndcg),
         )
 
 

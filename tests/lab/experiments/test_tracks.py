@@ -39,7 +39,7 @@ def test_policies_without_chance_answer_as_the_reference(
     for view, right in zip(workload.views, reference(workload, policy, budget), strict=True):
         source.now = view.end
         ranking = refresher.refresh(view)
-        assert sorted(ranking.fetched.tolist()) == sorted(right.fetched), view.index
+        assert sorted(ranking.look_ups.keys.tolist()) == sorted(right.fetched), view.index
         assert view.keys[ranking.rows].tolist() == right.answer, view.index
 
 
@@ -127,5 +127,5 @@ def test_a_source_sees_only_what_was_asked_for(workload: Workload) -> None:
         asked = len(source.asked)
         ranking = refresher.refresh(view)
         new = [key for keys in source.asked[asked:] for key in keys.tolist()]
-        assert sorted(new) == sorted(ranking.fetched.tolist())
+        assert sorted(new) == sorted(ranking.look_ups.keys.tolist())
         assert set(new) <= set(view.keys.tolist())

@@ -9,11 +9,11 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from tests.support.troubled import Acting, Hand, answered
+from tests.support.troubled import Acting, answered
 from topwater.errors import QueryError
 from topwater.model import Fetched, Problem
 from topwater.remote.wrappers.circuit_breaker import Breaker, Breaking
-from topwater.testing import Scripted, check_source
+from topwater.testing import HandClock, Scripted, check_source
 
 KEYS = np.array([1, 2])
 QUICK = Breaker(failures=3, rest=1.0, longest=3.0)
@@ -26,7 +26,7 @@ def test_it_keeps_the_contract() -> None:
 @pytest.mark.parametrize("problem", get_args(Problem))
 def test_which_problems_open_it(problem: Problem) -> None:
     source = Acting(problem)
-    breaking = Breaking(source, QUICK, Hand().timer)
+    breaking = Breaking(source, QUICK, HandClock())
     for _ in range(5):
         breaking.fetch(KEYS, 1.0)
     opens = problem not in ("rate", "open", "client", "doubled")
@@ -35,9 +35,9 @@ def test_which_problems_open_it(problem: Problem) -> None:
 
 
 def test_it_rests_longer_each_time_and_recovers_at_once() -> None:
-    hand = Hand()
+    hand = HandClock()
     source = Acting(*["server"] * 6, "ok", "server", "ok")
-    breaking = Breaking(source, QUICK, hand.timer)
+    breaking = Breaking(source, QUICK, hand)
     for _ in range(3):
         breaking.fetch(KEYS)
     for rest in (1.0, 2.0, 3.0):
@@ -53,20 +53,20 @@ def test_it_rests_longer_each_time_and_recovers_at_once() -> None:
 
 def test_one_answer_between_failures_keeps_it_closed() -> None:
     source = Acting("server", "server", "ok", "server", "server", "ok")
-    breaking = Breaking(source, QUICK, Hand().timer)
+    breaking = Breaking(source, QUICK, HandClock())
     for _ in range(6):
         breaking.fetch(KEYS)
     assert len(source.calls) == 6
 
 
 def test_requests_without_time_prove_nothing() -> None:
-    hand = Hand()
+    hand = HandClock()
 
     def slow(keys: Any, deadline: float) -> Fetched:
         hand.at += min(1.0, deadline)
         return answered(keys) if deadline >= 1.0 else Acting("late").fetch(keys)
 
-    breaking = Breaking(Acting(slow), QUICK, hand.timer)
+    breaking = Breaking(Acting(slow), QUICK, hand)
     for _ in range(20):
         breaking.fetch(KEYS, 5.0)
     for _ in range(20):
@@ -75,7 +75,7 @@ def test_requests_without_time_prove_nothing() -> None:
 
 
 def test_a_service_that_hangs_is_found_out() -> None:
-    breaking = Breaking(Acting("late"), QUICK, Hand().timer)
+    breaking = Breaking(Acting("late"), QUICK, HandClock())
     for _ in range(3):
         breaking.fetch(KEYS, 1.0)
     assert breaking.open
@@ -85,7 +85,7 @@ def test_errors_count_and_go_on() -> None:
     def act(*_: Any) -> Fetched:
         raise OSError("gone")
 
-    breaking = Breaking(Acting(act), QUICK, Hand().timer)
+    breaking = Breaking(Acting(act), QUICK, HandClock())
     for _ in range(3):
         with pytest.raises(OSError, match="gone"):
             breaking.fetch(KEYS)
@@ -93,13 +93,13 @@ def test_errors_count_and_go_on() -> None:
 
 
 def test_many_that_fail_together_open_it_once() -> None:
-    hand, gate = Hand(), threading.Event()
+    hand, gate = HandClock(), threading.Event()
 
     def act(keys: Any, _: Any) -> Fetched:
         gate.wait(10)
         return Acting("server").fetch(keys)
 
-    breaking = Breaking(Acting(act), QUICK, hand.timer)
+    breaking = Breaking(Acting(act), QUICK, hand)
     users = [threading.Thread(target=breaking.fetch, args=(KEYS,)) for _ in range(12)]
     for each in users:
         each.start()

@@ -174,10 +174,8 @@ def test_pickles_carry_the_source_and_no_threads() -> None:
     assert copied.fetch(KEYS, 5.0).values.tolist() == [30, 10, 20]
 
 
-def test_those_who_share_a_source_share_its_guard() -> None:
-    source = Acting()
-    one = guarded(source)
-    assert guarded(source) is one
+def test_a_guard_is_not_guarded_again() -> None:
+    one = guarded(Acting())
     assert guarded(one) is one
     assert guarded(Acting()) is not one
 

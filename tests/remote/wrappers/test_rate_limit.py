@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.troubled import Acting, Hand, waiting
+from tests.support.troubled import Acting, waiting
 from topwater.errors import QueryError
 from topwater.model import Fetched
 from topwater.remote.wrappers.rate_limit import Limit, Limited, path_of
-from topwater.remote.wrappers.wrapper import SYSTEM, failed
-from topwater.testing import Scripted, check_source
+from topwater.remote.wrappers.wrapper import failed
+from topwater.testing import HandClock, Scripted, check_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,14 +61,14 @@ def test_it_keeps_the_contract(name: str) -> None:
 def test_no_span_holds_more_than_allowed(
     requests: int, seconds: float, burst: int, gaps: list[float], late: float
 ) -> None:
-    hand = Hand()
+    hand = HandClock()
     times: list[float] = []
 
     def note(keys: Any, _: Any) -> Fetched:
         times.append(hand.at)
         return failed(keys, "server")
 
-    limited = Limited(Acting(note), Limit(requests, seconds, min(burst, requests)), hand.timer)
+    limited = Limited(Acting(note), Limit(requests, seconds, min(burst, requests)), hand)
     for gap in gaps:
         for _ in range(4):
             limited.fetch(KEYS)
@@ -79,8 +79,8 @@ def test_no_span_holds_more_than_allowed(
 
 @pytest.mark.parametrize("limit", [Limit(50), Limit(1), Limit(15, 900), Limit(10, 1, 2)])
 def test_with_demand_nearly_all_of_it_is_used(limit: Limit) -> None:
-    hand = Hand()
-    limited = Limited(Acting(), limit, hand.timer)
+    hand = HandClock()
+    limited = Limited(Acting(), limit, hand)
     assert limit.requests is not None
     begun = hand.at
     for _ in range(40 * limit.requests):
@@ -91,13 +91,14 @@ def test_with_demand_nearly_all_of_it_is_used(limit: Limit) -> None:
 
 
 def test_requests_that_go_a_little_late_lose_no_rate() -> None:
-    hand = Hand()
     rng = np.random.default_rng(7)
 
-    def lazy(seconds: float) -> None:
-        hand.sleep(seconds + rng.uniform(0, 0.015))
+    class Lazy(HandClock):
+        def sleep(self, seconds: float) -> None:
+            super().sleep(seconds + rng.uniform(0, 0.015))
 
-    limited = Limited(Acting(), Limit(50), type(SYSTEM)(hand.now, lazy))
+    hand = Lazy()
+    limited = Limited(Acting(), Limit(50), hand)
     begun = hand.at
     for _ in range(1_000):
         limited.fetch(KEYS)
@@ -105,8 +106,8 @@ def test_requests_that_go_a_little_late_lose_no_rate() -> None:
 
 
 def test_what_cannot_go_before_the_deadline_fails_at_once() -> None:
-    hand, source = Hand(), Acting()
-    limited = Limited(source, Limit(1, 10.0), hand.timer)
+    hand, source = HandClock(), Acting()
+    limited = Limited(source, Limit(1, 10.0), hand)
     assert limited.fetch(KEYS, 1.0).ok.all()
     assert limited.fetch(KEYS, 1.0).problems() == {"rate": 2}
     assert not hand.slept
@@ -117,18 +118,18 @@ def test_what_cannot_go_before_the_deadline_fails_at_once() -> None:
 
 
 def test_a_request_that_waited_its_time_away_is_not_held_against_the_service() -> None:
-    hand = Hand()
-    limited = Limited(Acting("ok", "late", "server"), Limit(1, 10.0), hand.timer)
+    hand = HandClock()
+    limited = Limited(Acting("ok", "late", "server"), Limit(1, 10.0), hand)
     limited.fetch(KEYS)
     assert limited.fetch(KEYS, 11.0).problems() == {"rate": 2}
     assert limited.fetch(KEYS, 11.0).problems() == {"server": 2}
 
 
 def test_a_service_that_asks_for_quiet_gets_it_from_all_that_share_the_limit(name: str) -> None:
-    hand = Hand()
+    hand = HandClock()
     # The real clock's times would lie before or after those of a clock moved by hand.
-    one = Limited(Acting(waiting("limited", 4.0), "ok"), Limit(name=name), hand.timer)
-    other = Limited(Acting(), Limit(name=name), hand.timer)
+    one = Limited(Acting(waiting("limited", 4.0), "ok"), Limit(name=name), hand)
+    other = Limited(Acting(), Limit(name=name), hand)
     assert one.fetch(KEYS).problems() == {"limited": 2}
     assert other.fetch(KEYS, 3.0).problems() == {"rate": 2}
     assert other.fetch(KEYS, 5.0).ok.all()
@@ -136,8 +137,8 @@ def test_a_service_that_asks_for_quiet_gets_it_from_all_that_share_the_limit(nam
 
 
 def test_nobody_waits_for_ever() -> None:
-    hand = Hand()
-    limited = Limited(Acting(waiting("limited", 1e12), "ok"), Limit(), hand.timer)
+    hand = HandClock()
+    limited = Limited(Acting(waiting("limited", 1e12), "ok"), Limit(), hand)
     limited.fetch(KEYS)
     assert limited.fetch(KEYS).problems() == {"rate": 2}
     assert limited.fetch(KEYS, 500.0).ok.all()
@@ -190,9 +191,9 @@ def test_processes_share_it(name: str) -> None:
 
 
 def test_sources_without_a_name_share_nothing() -> None:
-    hand = Hand()
+    hand = HandClock()
     for _ in range(3):
-        Limited(Acting(), Limit(1), hand.timer).fetch(KEYS)
+        Limited(Acting(), Limit(1), hand).fetch(KEYS)
     assert not hand.slept
 
 
@@ -263,7 +264,7 @@ def test_pickles(name: str) -> None:
 
 
 def test_nothing_to_ask_takes_no_turn() -> None:
-    hand = Hand()
+    hand = HandClock()
     limited = Limited(Acting(lambda *_: Fetched(np.empty(0), np.empty(0, bool))), Limit(1))
     for _ in range(3):
         limited.fetch(KEYS[:0])

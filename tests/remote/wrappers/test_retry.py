@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.troubled import Acting, Hand, answered, waiting
+from tests.support.troubled import Acting, answered, waiting
 from topwater.errors import QueryError
 from topwater.model import Fetched, Problem
 from topwater.remote.wrappers.retry import RETRIED, Retrying
-from topwater.testing import Scripted, check_source
+from topwater.testing import HandClock, Scripted, check_source
 
 KEYS = np.array([1, 2, 3])
 
@@ -26,7 +26,7 @@ def test_it_keeps_the_contract() -> None:
 @pytest.mark.parametrize("problem", get_args(Problem))
 def test_by_class_of_problem(problem: Problem) -> None:
     source = Acting(problem, "ok")
-    got = Retrying(source, timer=Hand().timer).fetch(KEYS, 10.0)
+    got = Retrying(source, timer=HandClock()).fetch(KEYS, 10.0)
     again = problem in ("limited", "server", "timeout", "refused", "dropped")
     assert got.ok.all() == again
     assert len(source.calls) == 1 + again
@@ -39,16 +39,16 @@ def test_only_the_keys_that_failed_are_asked_again() -> None:
         return Fetched(np.where(ok, keys * 10.0, np.nan), ok, 0.0, why)
 
     source = Acting(partly, "ok")
-    got = Retrying(source, timer=Hand().timer).fetch(KEYS)
+    got = Retrying(source, timer=HandClock()).fetch(KEYS)
     assert source.calls == [[1, 2, 3], [2]]
     assert got.values[:2].tolist() == [10, 20]
     assert got.problems() == {"client": 1}
 
 
 def test_pauses_double_with_some_chance_and_never_grow_too_long() -> None:
-    hand = Hand()
+    hand = HandClock()
     source = Acting("server")
-    Retrying(source, 6, pause=1.0, longest=5.0, timer=hand.timer).fetch(KEYS)
+    Retrying(source, 6, pause=1.0, longest=5.0, timer=hand).fetch(KEYS)
     assert len(source.calls) == 7
     for slept, most in zip(hand.slept, [1, 2, 4, 5, 5, 5], strict=True):
         assert most / 2 <= slept <= most
@@ -56,24 +56,24 @@ def test_pauses_double_with_some_chance_and_never_grow_too_long() -> None:
 
 def test_the_same_seed_gives_the_same_pauses() -> None:
     def pauses(seed: int) -> list[float]:
-        hand = Hand()
-        Retrying(Acting("server"), 3, seed=seed, timer=hand.timer).fetch(KEYS)
+        hand = HandClock()
+        Retrying(Acting("server"), 3, seed=seed, timer=hand).fetch(KEYS)
         return hand.slept
 
     assert pauses(1) == pauses(1) != pauses(2)
 
 
 def test_a_service_is_not_asked_before_it_said() -> None:
-    hand = Hand()
+    hand = HandClock()
     source = Acting(waiting("limited", 3.0), "ok")
-    assert Retrying(source, timer=hand.timer).fetch(KEYS, 10.0).ok.all()
+    assert Retrying(source, timer=hand).fetch(KEYS, 10.0).ok.all()
     assert hand.slept == [3.0]
 
 
 def test_where_it_asks_for_more_time_than_there_is_nobody_waits() -> None:
-    hand = Hand()
+    hand = HandClock()
     source = Acting(waiting("limited", 30.0), "ok")
-    got = Retrying(source, timer=hand.timer).fetch(KEYS, 10.0)
+    got = Retrying(source, timer=hand).fetch(KEYS, 10.0)
     assert got.problems() == {"limited": 3}
     assert got.wait == 30.0
     assert not hand.slept
@@ -89,7 +89,7 @@ def test_where_it_asks_for_more_time_than_there_is_nobody_waits() -> None:
 def test_never_beyond_the_deadline_nor_more_often_than_told(
     retries: int, deadline: float, acts: list[tuple[Any, float]]
 ) -> None:
-    hand = Hand()
+    hand = HandClock()
 
     def act(problem: Any, seconds: float) -> Any:
         def fetch(keys: Any, left: float) -> Fetched:
@@ -104,7 +104,7 @@ def test_never_beyond_the_deadline_nor_more_often_than_told(
 
     source = Acting(*(act(*each) for each in acts))
     begun = hand.at
-    got = Retrying(source, retries, timer=hand.timer).fetch(KEYS, deadline)
+    got = Retrying(source, retries, timer=hand).fetch(KEYS, deadline)
     assert hand.at - begun <= deadline * (1 + 1e-9)
     assert 1 <= len(source.calls) <= 1 + retries
     assert got.seconds == pytest.approx(hand.at - begun)
@@ -112,7 +112,7 @@ def test_never_beyond_the_deadline_nor_more_often_than_told(
 
 
 def test_a_key_that_got_no_second_chance_keeps_its_reason() -> None:
-    got = Retrying(Acting("server", "rate"), timer=Hand().timer).fetch(KEYS, 10.0)
+    got = Retrying(Acting("server", "rate"), timer=HandClock()).fetch(KEYS, 10.0)
     assert got.problems() == {"server": 3}
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.wrappers.wrapper import SYSTEM, Around, Timer, failed, reasons
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
+from topwater.remote.wrappers.wrapper import Around, failed, reasons
 
 NO_FAULT: Final = ("rate", "open", "client", "doubled")
 """Ours, or about a request's contents: they say nothing of the service's health."""
@@ -67,7 +68,7 @@ class Breaking(Around):
         For tests.
     """
 
-    def __init__(self, source: Source, breaker: Breaker | None = None, timer: Timer = SYSTEM):
+    def __init__(self, source: Source, breaker: Breaker | None = None, timer: Timer = SYSTEM_CLOCK):
         super().__init__(source)
         self.breaker = breaker or Breaker()
         self._timer = timer

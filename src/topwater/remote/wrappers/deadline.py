@@ -10,7 +10,6 @@ import logging
 import math
 import time
 import traceback
-import weakref
 from typing import Any, get_args
 
 import numpy as np
@@ -25,7 +24,7 @@ _log = logging.getLogger("topwater.remote")
 _PROBLEMS = frozenset(get_args(Problem))
 _SPARE = 3
 _LONGEST_CHECK = 30.0
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 class Guarded(Around):
@@ -86,12 +85,13 @@ class Guarded(Around):
         if self.at_start == "ignore":
             return
         (done,) = self._crew.run([self._checked], _LONGEST_CHECK)
-        told = done or [_unreachable(f"did not come back within {_LONGEST_CHECK:g} seconds")]
-        if told[0] is None:
+        late = _unreachable(f"did not come back within {_LONGEST_CHECK:g} seconds")
+        problem = late if done is None else done[0]
+        if problem is None:
             return
         if self.at_start == "stop":
-            raise told[0]
-        _log.warning("%s", told[0])
+            raise problem
+        _log.warning("%s", problem)
 
     def _checked(self) -> list[SourceError | None]:
         """What the check says, if anything."""
@@ -108,7 +108,7 @@ class Guarded(Around):
         try:
             super().seek(now)
         except Exception as error:
-            _tell(self.source, error)
+            _report_once(self.source, error)
 
     def close(self) -> None:
         """Close the source, and let the thread go."""
@@ -116,21 +116,13 @@ class Guarded(Around):
         super().close()
 
 
-_guards: weakref.WeakValueDictionary[int, Guarded] = weakref.WeakValueDictionary()
-
-
 def guarded(source: Source) -> Guarded:
-    """The source itself if it is guarded already, or else the guard round it.
+    """The source itself if it is guarded already, or else a new guard round it.
 
-    Those who share a source share its guard, and so its thread.
+    A query guards its source once, and hands the guard down to all that fetch: they share it, and
+    so its thread.
     """
-    if isinstance(source, Guarded):
-        return source
-    # A guard holds its source, so as long as it lives no other object has that id.
-    guard = _guards.get(id(source))
-    if guard is None:
-        guard = _guards[id(source)] = Guarded(source)
-    return guard
+    return source if isinstance(source, Guarded) else Guarded(source)
 
 
 def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
@@ -142,7 +134,7 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
         spent = 0.0 if deadline is None else time.perf_counter() - begun
         return _valid(got, len(keys), spent)
     except (Exception, SystemExit) as error:  # whatever it is, the window must be answered
-        _tell(source, error)
+        _report_once(source, error)
         return failed(keys, "broken", time.perf_counter() - begun)
 
 
@@ -150,13 +142,13 @@ def _unreachable(what: str) -> SourceError:
     return SourceError(f"its check {what}", field="source", fix="call its check() to see why")
 
 
-def _tell(source: Source, error: BaseException) -> None:
+def _report_once(source: Source, error: BaseException) -> None:
     """Say once where it broke, but not the message: it may hold a password."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     names = type(source).__name__, type(error).__name__
     what = f"the source {names[0]} raised {names[1]} at {frame.filename}:{frame.lineno}"
-    if what not in _told:
-        _told.add(what)
+    if what not in _reported:
+        _reported.add(what)
         _log.warning("%s; its keys fail", what)
 
 

@@ -26,7 +26,8 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.wrappers.wrapper import PATIENCE, SYSTEM, Around, Timer, failed, reasons
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
+from topwater.remote.wrappers.wrapper import PATIENCE, Around, failed, reasons
 
 _USED, _CATCH_UP = 0.965, 0.02
 """How much of the allowed rate is used, and how late a request may go, as a part of the period,
@@ -144,7 +145,7 @@ class Limited(Around):
         For tests.
     """
 
-    def __init__(self, source: Source, limit: Limit, timer: Timer = SYSTEM) -> None:
+    def __init__(self, source: Source, limit: Limit, timer: Timer = SYSTEM_CLOCK) -> None:
         super().__init__(source)
         self.limit = limit
         self._timer = timer

@@ -12,7 +12,8 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
-from topwater.remote.wrappers.wrapper import PATIENCE, SYSTEM, Around, Timer, reasons
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
+from topwater.remote.wrappers.wrapper import PATIENCE, Around, reasons
 
 RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
 """What may pass by itself. A wrong request stays wrong, and what is late has no time left."""
@@ -48,7 +49,7 @@ class Retrying(Around):
         pause: float = 0.1,
         longest: float = 5.0,
         seed: int = 0,
-        timer: Timer = SYSTEM,
+        timer: Timer = SYSTEM_CLOCK,
     ) -> None:
         super().__init__(source)
         if type(retries) is not int or retries < 0:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,17 +12,6 @@ from topwater.protocols import Seeks, Source
 AtStart: TypeAlias = Literal["warn", "stop", "ignore"]
 """Say it and go on, raise, or do not even look."""
 
-
-@dataclass(frozen=True, slots=True)
-class Timer:
-    """A clock and how to wait by it. Tests pass in one that they move by hand."""
-
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-
-
-SYSTEM = Timer()
-"""The same for all processes of a host."""
 
 PATIENCE = 60.0
 """Seconds that a call without a deadline waits for a turn or for a service to come back."""

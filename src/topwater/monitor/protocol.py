@@ -1,0 +1,57 @@
+"""What every monitor can do, of one ranking or of one per group: all that a host needs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import pyarrow as pa
+
+from topwater.model import Answer, Millis
+from topwater.monitor.columns import Batch
+from topwater.monitor.reduction import PartialBatch
+from topwater.query import TopKQuery
+
+
+class Monitor(Protocol):
+    """Answers a query, window by window, from batches of events.
+
+    Contract
+    --------
+    M1. ``ingest`` and ``admit`` answer nothing: time moves by ``close_until`` and ``flush`` only.
+    M2. Each window is answered once, in order of time, after all before it.
+    M3. A batch that is refused leaves no trace.
+    M4. A monitor built from ``snapshot()`` goes on as this one would, to the last bit.
+    M5. Time, deadlines and randomness are passed in; what a source does delays no answer.
+    """
+
+    @property
+    def query(self) -> TopKQuery:
+        """What is asked."""
+
+    @property
+    def watermark(self) -> Millis | None:
+        """How far time is known to have come, by the events alone: none older is expected."""
+
+    def start(self) -> None:
+        """Look whether the remote side can be reached, as a query begins."""
+
+    def ingest(self, batch: Batch) -> None:
+        """Take in a batch of events."""
+
+    def admit(self, *parts: PartialBatch) -> None:
+        """Take in one batch, whose parts were reduced elsewhere."""
+
+    def next_close(self) -> Millis | None:
+        """The watermark at which the next window can be answered; None if there is none."""
+
+    def close_until(self, watermark: Millis) -> list[Answer]:
+        """Answer every window that closes before ``watermark``."""
+
+    def flush(self) -> list[Answer]:
+        """The stream has ended: answer every window that holds an event."""
+
+    def take_late(self) -> pa.Table | None:
+        """What came too late since the last call, reduced; None if nothing did."""
+
+    def snapshot(self) -> bytes:
+        """All that later answers depend on."""

@@ -1,0 +1,70 @@
+"""What all rankings of a query share: the source, guarded once, and the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from topwater.errors import QueryError
+from topwater.model import Shard
+from topwater.protocols import Clock, Source
+from topwater.query import TopKQuery
+from topwater.remote.wrappers.deadline import Guarded, guarded
+from topwater.replica import Refresher
+
+_WHOLE = Shard()
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSide:
+    """The remote side of one query: of one ranking, or of one per group.
+
+    Attributes
+    ----------
+    source
+        Where values are fetched. Whatever it does, answers are out by their deadlines; those who
+        share it share its thread.
+    clock
+        By which deadlines count.
+    shard
+        Which part of the keys the rankings see, and so of the budget they get.
+    """
+
+    source: Guarded
+    clock: Clock
+    shard: Shard = _WHOLE
+
+    @staticmethod
+    def of(
+        query: TopKQuery, source: Source | None, clock: Clock, shard: Shard = _WHOLE
+    ) -> RemoteSide | None:
+        """The remote side of a query; None if it has none.
+
+        Raises
+        ------
+        QueryError
+            If the query has a remote part and there is no source, or the other way round.
+        """
+        if (query.refresh is None) != (source is None):
+            raise QueryError(
+                "a remote value needs a source, and a source is for a remote value",
+                field="source",
+                fix="pass the source to build() or run(), and name the remote value in refresh",
+            )
+        return None if source is None else RemoteSide(guarded(source), clock, shard)
+
+    def refresher(self, query: TopKQuery) -> Refresher:
+        """What keeps one ranking fresh: each has a replica and a purse of its own."""
+        assert query.refresh is not None  # noqa: S101  for the type checker
+        return Refresher(
+            query.refresh,
+            query.score,
+            query.window,
+            query.k,
+            self.source,
+            shard=self.shard,
+            clock=self.clock,
+        )
+
+    def start(self) -> None:
+        """Look whether the source can be reached; see :meth:`topwater.remote.Guarded.start`."""
+        self.source.start()

@@ -1,0 +1,100 @@
+"""All that learn from look-ups: the policy, what is believed of values, and change rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import FloatArray, IntArray
+from topwater.replica.beliefs import RateBeliefs
+from topwater.replica.look_ups import Polls
+from topwater.replica.policies import PolicyEntry
+from topwater.replica.rate_estimators import Known, RateEstimator, estimators
+from topwater.replica.store import Replica
+from topwater.replica.terms import Terms
+from topwater.replica.worth import Worth
+
+
+class Learners:
+    """What was learnt of the keys, by their slots in the replica.
+
+    Parameters
+    ----------
+    terms, replica
+        What is ranked, and whose slots these are.
+    entry
+        How the policy is made.
+
+    Attributes
+    ----------
+    policy
+        Ranks what is proposed.
+    beliefs
+        What values could be by now. It serves the answer's estimates under every policy; the
+        policy ``worth`` elects by the same.
+    rates
+        Estimated change rates, if the policy needs them.
+    """
+
+    def __init__(self, terms: Terms, replica: Replica, entry: PolicyEntry) -> None:
+        settings = terms.settings
+        self.policy = entry.make(settings.seed)
+        self.beliefs = self.policy if isinstance(self.policy, Worth) else Worth(settings.seed)
+        self.beliefs.aim = settings.aim
+        self.beliefs.rates = RateBeliefs(terms.windows.step, hints=settings.hint)
+        self.rates: RateEstimator | None = None
+        if entry.needs_rates and settings.estimator is not None:
+            self.rates = _estimator(settings.estimator, replica)
+
+    def observe(self, polls: Polls) -> None:
+        """Learn from look-ups of keys that were known before."""
+        if not len(polls.slots):
+            return
+        self.policy.observe(polls)
+        if self.beliefs is not self.policy:
+            self.beliefs.observe(polls)
+        if self.rates is not None:
+            self.rates.observe(polls.slots, polls.seconds, polls.changed)
+
+    def meet(self, values: FloatArray) -> None:
+        """Learn from new keys' values, as long as no change was observed; of all that is known."""
+        if not self.beliefs.values.learnt:
+            self.beliefs.values.start(values)
+
+    def reset(self, slots: IntArray) -> None:
+        """The slots belong to other keys now."""
+        for part in self.parts():
+            part.reset(slots)
+
+    def snapshot(self, slots: IntArray) -> tuple[dict[str, pa.Array], dict[str, Any]]:
+        """Columns for the replica's table, and a few numbers."""
+        columns: dict[str, pa.Array] = {}
+        for part in self.parts():
+            columns |= part.snapshot(slots)
+        # Summed anew, the pooled would differ in its last digits, and so could a ranking.
+        pooled = self.beliefs.rates.pooled.tolist()
+        return columns, {"values": self.beliefs.values.snapshot(), "pooled": pooled}
+
+    def restore(self, table: pa.Table, slots: IntArray, meta: Mapping[str, Any]) -> None:
+        """Go on where :meth:`snapshot` was taken."""
+        for part in self.parts():
+            part.restore(table, slots)
+        self.beliefs.values.restore(meta["values"])
+        self.beliefs.rates.pooled = np.array(meta["pooled"])
+
+    def parts(self) -> list[Any]:
+        """Each of them once."""
+        parts: list[Any] = [self.policy]
+        if self.beliefs is not self.policy:
+            parts.append(self.beliefs)
+        return parts if self.rates is None else [*parts, self.rates]
+
+
+def _estimator(given: str | Mapping[str, Mapping[str, float]], replica: Replica) -> RateEstimator:
+    if isinstance(given, Mapping):
+        return Known(given["known"], replica.keys)
+    made: RateEstimator = estimators[given]()
+    return made

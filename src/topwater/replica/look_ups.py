@@ -1,0 +1,155 @@
+"""What is looked up: ask the source, write the replica, and let everybody learn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from topwater.model import (
+    LOOK_UPS,
+    BoolArray,
+    Fetched,
+    FloatArray,
+    IntArray,
+    KeyArray,
+    LookUp,
+    Millis,
+)
+from topwater.protocols import Seeks, Source
+
+if TYPE_CHECKING:
+    from topwater.replica.budget import Purse
+    from topwater.replica.learners import Learners
+    from topwater.replica.proposals import Proposal
+    from topwater.replica.store import Replica
+
+
+@dataclass(frozen=True, slots=True)
+class Polls:
+    """What one evaluation fetched: how long after the last fetch, and what came.
+
+    Only keys that were fetched before are in it: the first value of a key says nothing of how it
+    changes.
+    """
+
+    now: Millis
+    slots: IntArray
+    seconds: FloatArray
+    changed: BoolArray
+    before: FloatArray
+    after: FloatArray
+    hinted: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class LookUps:
+    """What was asked for one window, and what came of it.
+
+    Attributes
+    ----------
+    keys
+        The keys asked for, the most worthwhile first.
+    bad
+        How many of them the source answered with something that is not a number.
+    seconds
+        How long the source took.
+    problems
+        What went wrong with the keys that failed, and how often.
+    first
+        What came of the first of them.
+    """
+
+    keys: KeyArray
+    bad: int = 0
+    seconds: float = 0.0
+    problems: tuple[tuple[str, int], ...] = ()
+    first: tuple[LookUp, ...] = ()
+
+    @property
+    def failed(self) -> int:
+        """How many keys the source did not answer."""
+        return sum(count for _, count in self.problems)
+
+
+class Fetcher:
+    """Looks up what was elected. Whatever comes, the replica, the learners and the purse know it.
+
+    Parameters
+    ----------
+    source
+        Where values are fetched.
+    replica, learners, purse
+        What is told of every look-up.
+    """
+
+    def __init__(self, source: Source, replica: Replica, learners: Learners, purse: Purse) -> None:
+        self._source = source
+        self._replica = replica
+        self._learners = learners
+        self._purse = purse
+
+    def look_up(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> LookUps:
+        """Fetch these rows of a proposal, within ``deadline`` seconds."""
+        keys = proposal.keys[rows]
+        return self.take_in(proposal, rows, self._ask(keys, proposal.now, deadline))
+
+    def take_in(self, proposal: Proposal, rows: IntArray, got: Fetched) -> LookUps:
+        """Remember what came for these rows of a proposal, learn from it, and pay for it."""
+        keys, before = proposal.keys[rows], self._replica.value[proposal.slots[rows]]
+        finite = np.isfinite(got.values)
+        # Where the remote side has no value and had none before, that is what is known now.
+        good = got.ok & (finite | np.isnan(before))
+        self._remember(proposal, rows, np.where(finite, got.values, np.nan), good)
+        self._pay(len(rows), got)
+        bad = int(np.count_nonzero(got.ok & ~finite))
+        problems = tuple(got.problems().items())
+        return LookUps(keys, bad, got.seconds, problems, _first(keys, before, got))
+
+    def _ask(self, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
+        if not len(keys):
+            return Fetched(np.empty(0), np.empty(0, bool))
+        if isinstance(self._source, Seeks):
+            self._source.seek(now)
+        return self._source.fetch(keys, deadline)
+
+    def _remember(
+        self, proposal: Proposal, rows: IntArray, values: FloatArray, good: BoolArray
+    ) -> None:
+        """Write the replica, and learn from the keys that were fetched before."""
+        slots, replica = proposal.slots[rows], self._replica
+        again = replica.known(slots)[good]
+        before, fetched = replica.value[slots], replica.fetched[slots]
+        replica.miss(slots[~good], proposal.now)
+        changed = replica.put(slots[good], values[good], proposal.now)
+        polls = Polls(
+            now=proposal.now,
+            slots=slots[good][again],
+            seconds=(proposal.now - fetched[good][again]) / 1_000,
+            changed=changed[again],
+            before=before[good][again],
+            after=values[good][again],
+            hinted=proposal.hinted[rows][good][again],
+        )
+        self._learners.observe(polls)
+        if not again.all():
+            self._learners.meet(replica.value)
+
+    def _pay(self, asked: int, got: Fetched) -> None:
+        answered = int(np.count_nonzero(got.ok))
+        # A source that fails at once is not a cheap one: then only a long time tells something.
+        telling = answered > 0 or got.seconds > self._purse.seconds_per_fetch
+        self._purse.spend(asked, answered, got.seconds if telling else 0.0)
+
+
+def _first(keys: KeyArray, before: FloatArray, got: Fetched) -> tuple[LookUp, ...]:
+    """The first of the keys, with what was remembered of each and what came."""
+    columns = (keys, before, np.where(got.ok, got.values, np.nan), got.ok)
+    rows = zip(*(column[:LOOK_UPS].tolist() for column in columns), strict=True)
+    return tuple(LookUp(key, _number(old), _number(new), ok) for key, old, new, ok in rows)
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,51 @@
+"""What is taken for a key's remote value: what the replica remembers, or the mean of the known."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from topwater.model import FloatArray, IntArray, KeyArray
+from topwater.replica.store import Replica
+
+
+class RemoteValues:
+    """The remote values that scores are made of.
+
+    A key that was never fetched counts as the mean of the known values; one that the remote side
+    does not know has the default, or NaN where there is none.
+
+    Parameters
+    ----------
+    replica
+        What is remembered.
+    default
+        The value of keys that the remote side does not know.
+    """
+
+    def __init__(self, replica: Replica, default: float | None = None) -> None:
+        self._replica = replica
+        self._default = default
+
+    def of_slots(self, slots: IntArray) -> FloatArray:
+        """The value of the key in each slot."""
+        value = self._replica.value[slots]
+        if self._default is not None:
+            value = np.where(np.isnan(value), self._default, value)
+        known = self._replica.known(slots)
+        return value if known.all() else np.where(known, value, self._typical())
+
+    def of_keys(self, keys: KeyArray) -> FloatArray:
+        """The value of each key; asking enters none of them."""
+        slots = self._replica.find(keys)
+        met = slots >= 0
+        values = np.full(len(keys), np.nan)
+        values[met] = self.of_slots(slots[met])
+        if not met.all():
+            values[~met] = self._typical()
+        return values
+
+    def _typical(self) -> float:
+        """The mean of the values known; sorted, because a restart changes their order."""
+        value = self._replica.value
+        finite = np.sort(value[np.isfinite(value)])
+        return float(finite.mean()) if len(finite) else self._default or 0.0
