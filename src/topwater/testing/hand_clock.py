@@ -44,11 +44,11 @@ class HandClock:
     def move(self, seconds: float) -> None:
         """Let time pass. A clock never goes back."""
         if seconds < 0:
-            raise ValueError(f"a clock never goes back, and not by {-seconds} seconds")
+            raise ValueError(f"a clock never goes back, not even by {-seconds} seconds")
         with self._lock:
             self.at += seconds
 
     def sleep(self, seconds: float) -> None:
         """Let time pass, and take note of it."""
-        self.slept.append(seconds)
         self.move(seconds)
+        self.slept.append(seconds)

@@ -1,0 +1,64 @@
+"""How right an answer is estimated to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.election_scene import refresher_of, view_of
+from topwater.replica import Refresher
+
+
+def estimated(refresher: Refresher, window: int, keys: Any, stream: Any) -> tuple[float, float]:
+    view = view_of(window, keys, stream)
+    slots = refresher.replica.slots(view.keys)
+    scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
+    stale = refresher._estimates.stale(slots, view.closes)
+    return refresher._estimates.accuracy(view, slots, view.best_first(scores), stale)
+
+
+def known(values: Any, at: int = 0) -> Refresher:
+    refresher = refresher_of(policy="lru")
+    refresher.seed_replica(np.arange(len(values)), np.array(values, np.float64), at)
+    return refresher
+
+
+def test_an_empty_window_is_right() -> None:
+    assert estimated(refresher_of(), 0, np.empty(0, np.int64), []) == (1.0, 1.0)
+
+
+def test_what_was_just_read_is_right() -> None:
+    assert estimated(known([3.0, 1.0, 2.0], at=60_000), 0, [0, 1, 2], [0, 0, 0]) == (1.0, 1.0)
+
+
+def test_the_older_the_values_the_less_right_the_answer() -> None:
+    refresher = known([3.0, 1.0, 2.0, 2.5, 1.5])
+    found = [estimated(refresher, window, range(5), np.zeros(5))[0] for window in (0, 30, 3_000)]
+    assert 1.0 > found[0] > found[1] > found[2] > 0.2
+
+
+def test_where_no_value_can_cross_the_border_the_set_is_right() -> None:
+    precision, _ = estimated(known([3.0, 1.0, 2.0]), 50, [0, 1, 2], [1e6, 2e6, 0.0])
+    assert precision == 1.0
+
+
+def test_where_nothing_is_known_of_values_only_the_keys_read_count() -> None:
+    refresher = refresher_of(policy="lru")
+    refresher.replica.put(refresher.replica.slots(np.array([0])), np.array([1.0]), 0)
+    assert estimated(refresher, 0, range(4), np.zeros(4)) == (0.25, 0.25)
+
+
+def test_the_same_window_is_estimated_the_same_again() -> None:
+    refresher = known([3.0, 1.0, 2.0, 2.5])
+    first = estimated(refresher, 7, range(4), np.zeros(4))
+    assert estimated(refresher, 7, range(4), np.zeros(4)) == first
+
+
+def test_a_key_never_read_is_stale_for_certain() -> None:
+    refresher = known([3.0])
+    slots = refresher.replica.slots(np.array([0, 9]))
+    stale = refresher._estimates.stale(slots, 60_000)
+    assert stale[1] == pytest.approx(1.0)
+    assert 0 < stale[0] < 1

@@ -1,0 +1,47 @@
+"""What is taken for a remote value: what is remembered, the mean of the known, or a default."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from topwater.replica import Replica
+from topwater.replica.remote_values import RemoteValues
+
+
+def filled() -> Replica:
+    """Key 1 has 4, key 2 has 8, key 3 was fetched and has none, key 4 was never fetched."""
+    replica = Replica()
+    slots = replica.slots(np.array([1, 2, 3, 4]))
+    replica.put(slots[:3], np.array([4.0, 8.0, np.nan]), at=10)
+    return replica
+
+
+@pytest.mark.parametrize(("default", "without"), [(None, np.nan), (5.0, 5.0), (0.0, 0.0)])
+def test_a_key_never_fetched_counts_as_the_mean_of_the_known(
+    default: float | None, without: float
+) -> None:
+    replica = filled()
+    values = RemoteValues(replica, default)
+    np.testing.assert_equal(values.of_slots(replica.used()), [4.0, 8.0, without, 6.0])
+
+
+def test_asking_for_a_key_does_not_enter_it() -> None:
+    replica = filled()
+    found = RemoteValues(replica).of_keys(np.array([9, 2, 4]))
+    assert found.tolist() == [6.0, 8.0, 6.0]
+    assert len(replica) == 4
+
+
+@pytest.mark.parametrize(("default", "right"), [(None, 0.0), (3.0, 3.0)])
+def test_where_nothing_is_known_the_default_counts_or_zero(
+    default: float | None, right: float
+) -> None:
+    assert RemoteValues(Replica(), default).of_keys(np.array([1])).tolist() == [right]
+
+
+def test_it_follows_a_replica_that_is_restored() -> None:
+    replica, other = filled(), Replica()
+    values = RemoteValues(other)
+    other.restore(replica.snapshot())
+    assert values.of_keys(np.array([1, 2])).tolist() == [4.0, 8.0]
