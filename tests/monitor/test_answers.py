@@ -71,13 +71,13 @@ def test_the_remote_side_is_told_row_by_row_and_for_the_window() -> None:
         scores=ITEMS.score,
         remote=np.array([4.0, 2.5]),
         age=np.array([0, -1]),
-        right=np.array([1.0, 0.0]),
+        confidence=np.array([1.0, 0.0]),
         exact=False,
         look_ups=LookUps(np.array(["b", "a"], object), 0, 0.1, (("server", 1),), looked_up),
         freshness=fresh,
     )
     answer = make_answer(remote_query(), 0, WindowResult(ITEMS, 2, ranking=ranking), Counts())
-    assert [(row.remote, row.age, row.right) for row in answer.rows] == [
+    assert [(row.remote, row.age, row.confidence) for row in answer.rows] == [
         (4.0, 0, 1.0),
         (2.5, None, 0.0),
     ]

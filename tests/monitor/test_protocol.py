@@ -41,7 +41,7 @@ def built(group_by: str | None, state: bytes | None = None) -> Monitor:
 
 
 def told(answers: list[Answer]) -> list[tuple[int, Any, list[Any]]]:
-    return [(answer.window.closes, answer.group, answer.keys) for answer in answers]
+    return [(answer.window.end, answer.group, answer.keys) for answer in answers]
 
 
 either = pytest.mark.parametrize("group_by", [None, "team"])
