@@ -15,7 +15,7 @@ def estimated(refresher: Refresher, window: int, keys: Any, stream: Any) -> tupl
     view = view_of(window, keys, stream)
     slots = refresher.replica.slots(view.keys)
     scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
-    stale = refresher._estimates.stale(slots, view.closes)
+    stale = refresher._estimates.stale(slots, view.end)
     return refresher._estimates.accuracy(view, slots, view.best_first(scores), stale)
 
 

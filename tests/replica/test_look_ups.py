@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.support.election_scene import refresher_of, view_of
 from topwater.model import Fetched, IntArray, LookUp
@@ -44,11 +45,13 @@ def test_a_key_that_fails_keeps_its_value_and_is_counted_by_its_problem() -> Non
     assert refresher.replica.vain.tolist()[:2] == [0, 1]
 
 
-def test_only_keys_that_were_known_teach_how_values_change() -> None:
+def test_only_keys_that_were_known_teach_how_values_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     refresher = refresher_of({1: 5.0, 2: 4.0, 9: 1.0}, policy="lru")
     refresher.seed_replica(np.array([1, 2]), np.array([3.0, 4.0]), 0)
     seen: list[Polls] = []
-    refresher.learners.observe = seen.append  # type: ignore[method-assign]
+    monkeypatch.setattr(refresher.learners, "observe", seen.append)
     refresher._fetcher.look_up(*proposed(refresher, [1, 2, 9]), None)
     (polls,) = seen
     assert polls.before.tolist() == [3.0, 4.0]

@@ -37,9 +37,12 @@ def test_it_never_goes_back() -> None:
 
 def test_several_threads_may_move_it() -> None:
     clock = HandClock()
-    threads = [
-        threading.Thread(target=lambda: [clock.move(1.0) for _ in range(500)]) for _ in range(4)
-    ]
+
+    def push() -> None:
+        for _ in range(500):
+            clock.move(1.0)
+
+    threads = [threading.Thread(target=push) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
