@@ -59,7 +59,7 @@ def test_what_the_stream_contributed_is_in_the_order_of_take() -> None:
 def test_an_empty_window_of_a_query_with_a_remote_part_is_right() -> None:
     answer = make_answer(remote_query(), 0, WindowResult(Items.empty(), 0), Counts())
     assert answer.exact
-    assert not (answer.rows or answer.problems or answer.looked_up)
+    assert (len(answer.rows), len(answer.problems), len(answer.looked_up)) == (0, 0, 0)
     assert answer.freshness == Freshness(0, 0, 0, 1.0, 1.0, missed=False)
 
 
