@@ -83,7 +83,7 @@ class CandidateKeys:
 
     def skip(self, window: int) -> None:
         """Forget windows. What comes in for it is scored with what is remembered by now."""
-        self._tell(self._list.known(window + 1))
+        self._rescore_changed(self._list.known(window + 1))
         self._list.expire(window)
 
     def snapshot(self) -> pa.Table:
@@ -118,7 +118,7 @@ class CandidateKeys:
         )
         unread = self._list.forgotten(window)
         ranking = self._refresher.refresh(view)
-        self._tell(known, *self._changed_outside(view, ranking.look_ups.keys))
+        self._rescore_changed(known, *self._changed_outside(view, ranking.look_ups.keys))
         top = self._list.top(window)
         top = top.take(top.score > UNSCORED)
         exact = ranking.exact and self._certain(window, top, unread)
@@ -154,7 +154,7 @@ class CandidateKeys:
         before = np.array([greatest.get(event, -np.inf) for event in _events(arrived)])
         return arrived.take(before < self._sign * arrived.stream)
 
-    def _tell(
+    def _rescore_changed(
         self, known: Candidates, others: KeyArray | None = None, times: IntArray | None = None
     ) -> None:
         """Tell the list the scores that changed: of what it knows, and of ``others``."""

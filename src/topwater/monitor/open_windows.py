@@ -170,9 +170,9 @@ class WindowKeys:
             values={name: column(values, name) for name in self._aggregation.aggregates},
             last_event=column(values, "time"),
         )
-        found = self._by_stream if self._refresher is None else self._by_both
+        rank = self._by_stream if self._refresher is None else self._by_both
         self.skip(window)
-        return found(view, table.num_rows)
+        return rank(view, table.num_rows)
 
     def _by_stream(self, view: WindowView, kept: int) -> WindowResult:
         """The best by what the stream says alone."""
@@ -180,7 +180,7 @@ class WindowKeys:
         finite = np.flatnonzero(np.isfinite(scores))
         # Row numbers stand for the keys, so that what the stream contributed can be told too.
         order = np.lexsort((view.keys[finite], -view.last_event[finite], -scores[finite]))
-        return self._found(view, finite[order][: self._query.k], scores, kept)
+        return self._result(view, finite[order][: self._query.k], scores, kept)
 
     def _by_both(self, view: WindowView, kept: int) -> WindowResult:
         """The best by the stream and the replica, which is refreshed first."""
@@ -188,10 +188,10 @@ class WindowKeys:
         ranking = self._refresher.refresh(view)
         scores = np.zeros(len(view.keys))
         scores[ranking.rows] = ranking.scores
-        return self._found(view, ranking.rows, scores, kept, ranking)
+        return self._result(view, ranking.rows, scores, kept, ranking)
 
     @staticmethod
-    def _found(
+    def _result(
         view: WindowView,
         rows: IntArray,
         scores: FloatArray,

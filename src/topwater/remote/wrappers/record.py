@@ -44,7 +44,7 @@ class Recording(Around):
         super().__init__(source)
         self.path = Path(path)
         self._at: Millis | None = None
-        self._told = False
+        self._warned = False
 
     def seek(self, now: Millis) -> None:
         """Record the event time of the evaluation, rather than the time on the wall."""
@@ -58,9 +58,9 @@ class Recording(Around):
         try:
             self._write(json.dumps(_line(at, keys, got), allow_nan=False) + "\n")
         except OSError as error:
-            if not self._told:
+            if not self._warned:
                 _log.warning("what is fetched can't be recorded: %s", error)
-            self._told = True
+            self._warned = True
         return got
 
     def _write(self, line: str) -> None:
