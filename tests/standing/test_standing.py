@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.standing_steps import streams, told, top
+from tests.support.standing_steps import results_of, streams, top
 from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.scoring import Euclidean, Formula, Score, WeightedDistance, WeightedSum
 from topwater.standing import Standing, StandingQuery
 from topwater.standing.algorithms import algorithms
-from topwater.standing.auto_kernels import EXACT as EXACTLY
-from topwater.standing.auto_kernels import WATCHED
+from topwater.standing.auto_switch import EXACT as EXACTLY
+from topwater.standing.auto_switch import WATCHED
 from topwater_lab.rivals import RIVALS
 
 EXACT = [name for name in dict.fromkeys([*algorithms, *RIVALS]) if name != "pa"]
@@ -108,7 +108,7 @@ def test_result_stream_and_answers_equal_sorting_every_window(
                 np.testing.assert_allclose(answer.score, wanted, rtol=1e-12, atol=1e-12)
     for query in queries:
         costs = costs_of(query.score, columns)
-        expected = told(costs, stamps, query.k, query.width)
+        expected = results_of(costs, stamps, query.k, query.width)
         assert len(found[query.name]) == len(set(found[query.name]))
         assert set(found[query.name]) == expected, query
 
@@ -146,7 +146,7 @@ def test_any_exact_buffer_gives_the_same(algorithm: str, buffer: int) -> None:
     standing.register(StandingQuery("q", 3, 39, Euclidean({"x": 0.4, "y": 0.4})))
     results = standing.add({"x": columns[0], "y": columns[1]})
     costs = ((columns - 0.4) ** 2).sum(axis=0)
-    expected = told(costs, np.arange(1, 401), 3, 39)
+    expected = results_of(costs, np.arange(1, 401), 3, 39)
     assert set(zip(results.position.tolist(), results.at.tolist(), strict=True)) == expected
 
 

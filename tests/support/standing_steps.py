@@ -21,7 +21,7 @@ def streams(kind: str, rng: np.random.Generator, size: int, dimensions: int) -> 
     return at
 
 
-def told(
+def results_of(
     costs: FloatArray, stamps: IntArray, k: int, width: int, born: int = 1
 ) -> set[tuple[int, int]]:
     """(position, step) of every object when it first is one of the k best; positions from 1."""

@@ -180,7 +180,7 @@ class Spare:
 
     def _choose(self, pool: Candidates, beaten: IntArray, vague: BoolArray) -> IntArray:
         """The rows of the pool that are candidates; what is forgotten leaves a trace."""
-        from topwater.candidates.panes_n_kernels import LOST, take_in  # late: loads the compiler
+        from topwater.candidates.panes_n_kernels import LOST, Pool, take_in  # late: it loads Numba
 
         size = self.k + self.spare
         end = self._ends(pool)
@@ -188,25 +188,17 @@ class Spare:
         tied, in_order = True, _has_ties(self._kept)
         while tied:
             code, codes = _codes(pool.key, in_order)
-            order, self._beaten, fate, forgotten_at, tied = take_in(
-                pool.score,
-                pool.time,
-                code,
-                end,
-                vague,
-                beaten,
-                codes,
-                size,
-                room,
-                self._forgotten_at,
-                in_order,
+            rows = Pool(pool.score, pool.time, code, end, vague)
+            ranking, fate, forgotten_at, tied = take_in(
+                rows, beaten, codes, size, room, self._forgotten_at, in_order
             )
             in_order = True
-        self._forgotten_at = int(forgotten_at)
+        self._forgotten_at, self._beaten = int(forgotten_at), ranking.beaten
         lost = np.flatnonzero(fate == LOST)
         if len(lost):
             gone = pool.take(lost)
             self._traces = self._traces.merge(Traces.lost(self._panes(gone), gone))
+        order: IntArray = ranking.order
         return order
 
     def _panes(self, found: Candidates) -> IntArray:

@@ -10,6 +10,8 @@ and time between two keys; it stops and says so, and the caller sorts the keys a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 from numba import njit
@@ -22,11 +24,30 @@ REPLACED, LOST, KEPT = 0, 1, 2
 """What became of a row: a later one took its place, it was forgotten, or it is a candidate."""
 
 
+class Pool(NamedTuple):
+    """Rows: the candidates before, best first, then the arrivals. ``vague`` is filled in.
+
+    ``end`` is the last window of a row, ``code`` the number of its key.
+    """
+
+    score: FloatArray
+    time: IntArray
+    code: IntArray
+    end: IntArray
+    vague: BoolArray
+
+
+class Ranking(NamedTuple):
+    """The rows of the candidates, best first, and how many better ones live as long as each."""
+
+    order: IntArray
+    beaten: IntArray
+
+
 @_compiled
-def _place(
-    score: FloatArray, time: IntArray, code: IntArray, order: IntArray, m: int, row: int
-) -> int:
+def _place(pool: Pool, order: IntArray, m: int, row: int) -> int:
     """How many candidates rank before ``row``."""
+    score, time, code = pool.score, pool.time, pool.code
     low, high = 0, m
     while low < high:
         middle = (low + high) // 2
@@ -45,19 +66,20 @@ def _place(
 
 
 @_compiled
-def _ties(score: FloatArray, time: IntArray, order: IntArray, m: int, at: int, row: int) -> bool:
+def _ties(pool: Pool, order: IntArray, m: int, at: int, row: int) -> bool:
     """Does a neighbour of the place ``at`` have the same score and time?"""
     for near in (at - 1, at):
         if 0 <= near < m:
             other = order[near]
-            if score[other] == score[row] and time[other] == time[row]:
+            if pool.score[other] == pool.score[row] and pool.time[other] == pool.time[row]:
                 return True
     return False
 
 
 @_compiled
-def _drop(end: IntArray, order: IntArray, beaten: IntArray, m: int, at: int) -> int:
+def _drop(end: IntArray, ranking: Ranking, m: int, at: int) -> int:
     """Take out the candidate at ``at``: those that it kept down rise."""
+    order, beaten = ranking.order, ranking.beaten
     last = end[order[at]]
     for i in range(at, m - 1):
         row = order[i + 1]
@@ -69,8 +91,7 @@ def _drop(end: IntArray, order: IntArray, beaten: IntArray, m: int, at: int) -> 
 @_compiled
 def _insert(
     end: IntArray,
-    order: IntArray,
-    beaten: IntArray,
+    ranking: Ranking,
     m: int,
     at: int,
     row: int,
@@ -79,6 +100,7 @@ def _insert(
     gone: IntArray,
 ) -> tuple[int, int]:
     """Put ``row`` at ``at``; those that now have ``size`` better ones leave, into ``gone``."""
+    order, beaten = ranking.order, ranking.beaten
     for i in range(m, at, -1):
         order[i] = order[i - 1]
         beaten[i] = beaten[i - 1] + (end[order[i]] <= end[row])
@@ -104,66 +126,52 @@ def _better(end: IntArray, order: IntArray, at: int, last: int) -> int:
 
 
 @_compiled
-def _floor(
-    score: FloatArray, end: IntArray, order: IntArray, m: int, last: int, size: int
-) -> float:
+def _floor(pool: Pool, order: IntArray, m: int, last: int, size: int) -> float:
     """The score below which nothing that lives until window ``last`` can enter."""
     n = 0
     for i in range(m):
-        n += end[order[i]] >= last
+        n += pool.end[order[i]] >= last
         if n == size:
-            return float(score[order[i]])
+            return float(pool.score[order[i]])
     return -np.inf
 
 
 @_compiled
 def take_in(
-    score: FloatArray,
-    time: IntArray,
-    code: IntArray,
-    end: IntArray,
-    vague: BoolArray,
+    pool: Pool,
     beaten_before: IntArray,
     codes: int,
     size: int,
     room: int,
     forgotten_at: int,
     sorted_codes: bool,
-) -> tuple[IntArray, IntArray, npt.NDArray[np.int8], int, bool]:
+) -> tuple[Ranking, npt.NDArray[np.int8], int, bool]:
     """Candidates after all arrivals, one by one.
 
     Parameters
     ----------
-    score, time, code, end, vague
-        The pool: the candidates before, best first, then the arrivals. ``vague`` is filled in.
-    beaten_before
-        Of each candidate before, how many better ones live as long.
-    codes
-        How many different codes there are.
-    size
-        How many members a window has.
-    room
-        The largest number of candidates that there can be, and one more.
+    pool, beaten_before
+        The rows; and of each candidate before, how many better ones live as long.
+    codes, sorted_codes
+        How many codes there are, and whether smaller ones belong to smaller keys.
+    size, room
+        How many members a window has; one more than there can be candidates.
     forgotten_at
         The latest time of an object that was forgotten.
-    sorted_codes
-        Whether smaller codes belong to smaller keys.
 
     Returns
     -------
-    order, beaten, fate, forgotten_at, tied
-        The rows of the candidates, best first, and how often each is beaten; what became of each
-        row; and whether the loop stopped at a tie, in which case the rest means nothing.
+    ranking, fate, forgotten_at, tied
+        The candidates; what became of each row; the latest time of one that was forgotten; and
+        whether the loop stopped at a tie, in which case the rest means nothing.
     """
+    score, time, code, end, vague = pool
     m = len(beaten_before)
-    order = np.empty(room, np.int64)
-    beaten = np.empty(room, np.int64)
-    gone = np.empty(room, np.int64)
-    fate = np.zeros(len(score), np.int8)
-    holder = np.full(codes, -1, np.int64)
-    for row in range(m):
-        order[row], beaten[row] = row, beaten_before[row]
-        holder[code[row]], fate[row] = row, KEPT
+    ranking = Ranking(np.empty(room, np.int64), np.empty(room, np.int64))
+    order, gone = ranking.order, np.empty(room, np.int64)
+    order[:m], ranking.beaten[:m] = np.arange(m), beaten_before
+    fate, holder = np.zeros(len(score), np.int8), np.full(codes, -1, np.int64)
+    fate[:m], holder[code[:m]] = KEPT, np.arange(m)
     floor, floor_end = -np.inf, -1
     for row in range(m, len(score)):
         old = holder[code[row]]
@@ -171,30 +179,22 @@ def take_in(
             continue
         vague[row] = time[row] < forgotten_at and (old < 0 or vague[old])
         if old >= 0:
-            m = _drop(end, order, beaten, m, _place(score, time, code, order, m, old))
-            fate[old] = REPLACED
-            holder[code[row]] = -1
-            floor_end = -1
+            m = _drop(end, ranking, m, _place(pool, order, m, old))
+            fate[old], holder[code[row]], floor_end = REPLACED, -1, -1
         if floor_end != end[row]:
-            floor, floor_end = _floor(score, end, order, m, end[row], size), end[row]
-        if score[row] < floor:
-            fate[row] = LOST
-            forgotten_at = max(forgotten_at, time[row])
-            continue
-        at = _place(score, time, code, order, m, row)
-        if not sorted_codes and _ties(score, time, order, m, at, row):
-            return order[:0], beaten[:0], fate, forgotten_at, True
-        above = _better(end, order, at, end[row])
+            floor, floor_end = _floor(pool, order, m, end[row], size), end[row]
+        at, above = 0, size
+        if score[row] >= floor:
+            at = _place(pool, order, m, row)
+            if not sorted_codes and _ties(pool, order, m, at, row):
+                return Ranking(order[:0], order[:0]), fate, forgotten_at, True
+            above = _better(end, order, at, end[row])
         if above >= size:
-            fate[row] = LOST
-            forgotten_at = max(forgotten_at, time[row])
+            fate[row], forgotten_at = LOST, max(forgotten_at, time[row])
             continue
-        m, out = _insert(end, order, beaten, m, at, row, above, size, gone)
-        fate[row] = KEPT
-        holder[code[row]] = row
-        floor_end = -1
-        for i in range(out):
-            fate[gone[i]] = LOST
-            holder[code[gone[i]]] = -1
-            forgotten_at = max(forgotten_at, time[gone[i]])
-    return order[:m].copy(), beaten[:m].copy(), fate, forgotten_at, False
+        m, out = _insert(end, ranking, m, at, row, above, size, gone)
+        fate[row], holder[code[row]], floor_end = KEPT, row, -1
+        for lost in gone[:out]:
+            fate[lost], holder[code[lost]] = LOST, -1
+            forgotten_at = max(forgotten_at, time[lost])
+    return Ranking(order[:m].copy(), ranking.beaten[:m].copy()), fate, forgotten_at, False

@@ -1,4 +1,4 @@
-"""The cells of one block of objects, and how fine they are."""
+"""What all queries share of a block: a copy in single precision, and its cells."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.cells import ALWAYS, NO_INDEX, WHERE_IT_PAYS, sort_into_cells
-from topwater.standing.first_look import Narrow, narrow_block, narrow_columns, room_for_marks
+from topwater.standing.block_cells import ALWAYS, NO_INDEX, WHERE_IT_PAYS, sort_into_cells
+from topwater.standing.coarse_scan import narrow_block, narrow_columns
+from topwater.standing.records import Block
 
 BLOCK = 1 << 14
 """Rows that are fed to one query before the next one has its turn.
@@ -42,41 +43,55 @@ class BlockIndex:
     """
 
     def __init__(self, dimensions: int, indexed: Indexed, cells: int | None = None) -> None:
-        self.mode = self.used = _MODES[indexed]
+        self.mode = _MODES[indexed]
         self.dimensions = dimensions
         most = _MOST_CELLS if cells else BLOCK // 4
         slices = max(2, min(cells or most, int(most ** (1 / dimensions) + 1e-9)))
-        self.edges: FloatArray = np.zeros((dimensions, slices - 1))
-        self.starts: IntArray = np.zeros(slices**dimensions + 1, np.int64)
-        self.order: IntArray = np.empty(BLOCK, np.int64)
-        self.least: FloatArray = np.zeros(dimensions)
-        self.most: FloatArray = np.zeros(dimensions)
-        self.block = 0
-        self.narrow = narrow_columns(dimensions, BLOCK)
-        self.here: Narrow = np.zeros(dimensions, np.float32)
-        self.marks = room_for_marks(BLOCK)
+        self._edges: FloatArray = np.zeros((dimensions, slices - 1))
+        self._starts: IntArray = np.zeros(slices**dimensions + 1, np.int64)
+        self._order: IntArray = np.empty(BLOCK, np.int64)
+        self._least: FloatArray = np.zeros(dimensions)
+        self._most: FloatArray = np.zeros(dimensions)
+        self._narrow = narrow_columns(dimensions, BLOCK)
         self._cell_of: IntArray = np.empty(BLOCK, np.int64)
         self._sorted = 0
 
-    def sort(self, columns: FloatArray, first: int, end: int, queries: int = _MANY) -> None:
+    def block(
+        self,
+        columns: FloatArray,
+        stamps: IntArray,
+        origin: int,
+        first: int,
+        end: int,
+        queries: int = _MANY,
+    ) -> Block:
         """Take the rows from ``first`` to ``end`` for the block, on behalf of so many queries."""
-        self.block = first
-        narrow_block(columns, first, end, self.least, self.most, self.narrow)
+        narrow_block(columns, first, end, self._least, self._most, self._narrow)
         few = self.mode == WHERE_IT_PAYS and queries < _MANY
-        self.used = NO_INDEX if few else self.mode
-        if self.used == NO_INDEX:
-            return
-        if self._sorted % _FRESH == 0:
-            shares = np.arange(1, self.edges.shape[1] + 1) / (self.edges.shape[1] + 1)
-            seen = columns[: self.dimensions, first:end]
-            self.edges = np.ascontiguousarray(np.quantile(seen, shares, axis=1).T)
-        self._sorted += 1
-        sort_into_cells(
+        mode = NO_INDEX if few else self.mode
+        if mode != NO_INDEX:
+            self._sort(columns, first, end)
+        return Block(
             columns,
+            stamps,
+            origin,
             first,
             end,
-            self.edges,
-            self.starts,
-            self.order,
-            self._cell_of,
+            self._narrow,
+            self._least,
+            self._most,
+            mode,
+            self._edges,
+            self._starts,
+            self._order,
         )
+
+    def _sort(self, columns: FloatArray, first: int, end: int) -> None:
+        """Bring the rows of a block into cells; their borders are those of an earlier block."""
+        if self._sorted % _FRESH == 0:
+            slices = self._edges.shape[1] + 1
+            shares = np.arange(1, slices) / slices
+            seen = columns[: self.dimensions, first:end]
+            self._edges = np.ascontiguousarray(np.quantile(seen, shares, axis=1).T)
+        self._sorted += 1
+        sort_into_cells(columns, first, end, self._edges, self._starts, self._order, self._cell_of)

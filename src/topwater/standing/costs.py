@@ -6,27 +6,15 @@ spares the root; a sum that should be large by its negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 import numpy as np
-from numba import njit
 
-from topwater.model import FloatArray, IntArray
-from topwater.standing.vectors import LANES, lowest, not_above
-
-_OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False}
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def compiled(function: F) -> F:
-    """Compile, without reference counts, which would cost more than the work itself.
-
-    Hence compiled functions may not allocate: what they need is handed to them.
-    """
-    return cast("F", njit(**_OPTIONS)(function))
-
+from topwater.model import FloatArray
+from topwater.standing.compilation import compiled
+from topwater.standing.lanes import LANES
+from topwater.standing.records import CostRule, Hits
+from topwater.standing.vectors import lowest, not_above
 
 EUCLIDEAN: Final = 0
 LARGEST: Final = 1
@@ -39,16 +27,10 @@ STRETCH: Final = 512
 
 
 @compiled
-def cost_of(
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    row: int,
-    point: FloatArray,
-    weight: FloatArray,
-) -> float:
-    """What one object costs: the same bits as ``costs_of``. The first column is ``base``."""
-    total, first, at = 0.0, np.uint64(base), np.uint64(row)
+def cost_of(rule: CostRule, columns: FloatArray, row: int) -> float:
+    """What one object costs: the same bits as ``costs_of``."""
+    kind, point, weight = rule.kind, rule.point, rule.weight
+    total, first, at = 0.0, np.uint64(rule.column), np.uint64(row)
     if kind == EUCLIDEAN:
         for d in range(np.uint64(len(point))):
             apart = columns[first + d, at] - point[d]
@@ -114,24 +96,18 @@ def _squares(
 
 @compiled
 def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each row)
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    first: int,
-    size: int,
-    point: FloatArray,
-    weight: FloatArray,
-    out: FloatArray,
+    rule: CostRule, columns: FloatArray, first: int, size: int, out: FloatArray
 ) -> None:
     """What ``size`` objects from row ``first`` on cost, into ``out``.
 
     Indices are unsigned, else the compiler allows for counting from the end and takes one row at
     a time. Each sum is in the order of the columns, so that every path gives the same bits.
     """
+    kind, point, weight = rule.kind, rule.point, rule.weight
     if kind == EUCLIDEAN:
-        _squares(columns, base, first, size, point, out)
+        _squares(columns, rule.column, first, size, point, out)
         return
-    at, n, b = np.uint64(first), np.uint64(size), np.uint64(base)
+    at, n, b = np.uint64(first), np.uint64(size), np.uint64(rule.column)
     for j in range(n):
         out[j] = 0.0
     for d in range(len(point)):
@@ -153,38 +129,29 @@ def costs_of(  # noqa: C901  (one loop per kind, else the kind is asked for each
 
 @compiled
 def scan(
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    first: int,
-    last: int,
-    point: FloatArray,
-    weight: FloatArray,
-    bound: float,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
+    rule: CostRule, columns: FloatArray, first: int, last: int, bound: float, hits: Hits
 ) -> int:
     """The rows from ``first`` up to ``last`` that cost at most ``bound``; how many there are."""
-    found = 0
+    rows, costs, scratch = hits.rows, hits.costs, hits.scratch
+    count = 0
     row = first
     while row < last:
         size = min(STRETCH, last - row)
-        costs_of(kind, columns, base, row, size, point, weight, scratch)
+        costs_of(rule, columns, row, size, scratch)
         at = 0
         while at + LANES <= size:
             mask = not_above(scratch, at, bound)
             while mask:
                 there = at + lowest(mask)
-                rows[found] = row + there
-                costs[found] = scratch[there]
-                found += 1
+                rows[count] = row + there
+                costs[count] = scratch[there]
+                count += 1
                 mask &= mask - np.uint64(1)
             at += LANES
         while at < size:
-            rows[found] = row + at
-            costs[found] = scratch[at]
-            found += int(scratch[at] <= bound)
+            rows[count] = row + at
+            costs[count] = scratch[at]
+            count += int(scratch[at] <= bound)
             at += 1
         row += size
-    return found
+    return count

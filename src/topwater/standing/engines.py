@@ -1,4 +1,4 @@
-"""What a set of standing queries is run by, and what it is told of a query."""
+"""What a set of standing queries is run by, and a query in numbers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.bags import Records
+from topwater.standing.records import Records
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class NumericQuery:
     """A query in numbers.
 
     Attributes
@@ -39,14 +39,14 @@ class Engine(Protocol):
     Rows are objects in the order of arrival; the object in row r has position ``origin + r``.
     """
 
-    def admit(self, slot: int, query: Compiled) -> None:
+    def admit(self, slot: int, query: NumericQuery) -> None:
         """Begin with a query. Its slot is free."""
 
     def dismiss(self, slot: int) -> None:
         """Forget a query."""
 
     def feed(self, columns: FloatArray, stamps: IntArray, origin: int, end: int) -> Records:
-        """Bring all queries up to row ``end``: who got into a top for the first time (TOLD)."""
+        """Bring all queries up to row ``end``: who got into a top for the first time (RESULT)."""
 
     def top(self, slot: int) -> Records:
         """A query's best k of its window, best first (ENTRY)."""

@@ -9,24 +9,33 @@ import numpy as np
 
 from topwater.candidates.published.criterion import limit
 from topwater.model import FloatArray, IntArray
-from topwater.standing import feed_kernels
-from topwater.standing.auto_kernels import PORTIONS, UNWATCHED, WATCHED
-from topwater.standing.bags import (
-    BAG,
-    ENTRY,
-    NEVER,
-    PROBABILISTIC,
-    RELAXED,
-    STRICT,
-    Records,
-    positions_in,
-)
+from topwater.standing.auto_switch import PORTIONS, UNWATCHED, WATCHED
+from topwater.standing.block_cells import NO_INDEX
 from topwater.standing.block_index import BLOCK, BlockIndex
-from topwater.standing.cells import NO_INDEX
+from topwater.standing.candidate_bags import positions_in
+from topwater.standing.coarse_scan import room_for_marks
 from topwater.standing.composition import Composition
 from topwater.standing.costs import STRETCH
-from topwater.standing.engines import Compiled
-from topwater.standing.step_kernels import TOLD
+from topwater.standing.engines import NumericQuery
+from topwater.standing.feed import feed_all
+from topwater.standing.records import (
+    BAG,
+    CRAMPED,
+    ENTRY,
+    FED,
+    FULL,
+    NEVER,
+    PROBABILISTIC,
+    QUERY,
+    RELAXED,
+    RESULT,
+    STRICT,
+    Block,
+    Hits,
+    Queries,
+    Records,
+    Workspace,
+)
 
 _RULES = {"strict": STRICT, "relaxed": RELAXED, "probabilistic": PROBABILISTIC}
 _PORTIONS = 6
@@ -51,7 +60,7 @@ class Skybands:
         self._composition = composition
         self._index = index
         self._timed = timed
-        self._queries: Records = np.zeros(0, feed_kernels.QUERY)
+        self._queries: Records = np.zeros(0, QUERY)
         self._bags: Records = np.zeros(0, BAG)
         self._points: FloatArray = np.zeros((0, 1))
         self._weights: FloatArray = np.zeros((0, 1))
@@ -60,10 +69,10 @@ class Skybands:
         self._minima: FloatArray = np.empty(0)
         self._counted: IntArray = np.zeros(0, np.int64)
         self._log: list[tuple[int, int]] = []
-        self._told: Records = np.zeros(0, TOLD)
+        self._results: Records = np.zeros(0, RESULT)
         self._work()
 
-    def admit(self, slot: int, query: Compiled) -> None:
+    def admit(self, slot: int, query: NumericQuery) -> None:
         """Begin with a query. Its slot is free."""
         self._widen(slot + 1, len(query.point))
         record = self._queries[slot]
@@ -112,18 +121,18 @@ class Skybands:
         active = self._queries["active"] > 0
         many = int(np.count_nonzero(active))
         if not many:
-            return np.empty(0, TOLD)
-        told: list[Records] = []
+            return np.empty(0, RESULT)
+        full: list[Records] = []
         size = 0
         row = max(0, int(self._queries["done"][active].min()) - origin)
         while row < end:
             first, row = row, min(row + BLOCK, end)
-            self._index.sort(columns, first, row, many)
-            size = self._feed(columns, stamps, origin, row, told, size)
+            block = self._index.block(columns, stamps, origin, first, row, many)
+            size = self._feed(block, full, size)
             if self._timed:
                 self._count(int(stamps[row - 1]), origin + row)
-        told.append(self._told[:size].copy())
-        return told[0] if len(told) == 1 else np.concatenate(told)
+        full.append(self._results[:size].copy())
+        return full[0] if len(full) == 1 else np.concatenate(full)
 
     def top(self, slot: int) -> Records:
         """A query's best k of its window, best first."""
@@ -166,55 +175,28 @@ class Skybands:
         self._log = [(int(stamp), int(position)) for stamp, position in state["log"]]
         self._work()
 
-    def _feed(
-        self,
-        columns: FloatArray,
-        stamps: IntArray,
-        origin: int,
-        end: int,
-        told: list[Records],
-        size: int,
-    ) -> int:
-        """Bring all queries up to a row; how many results now wait that are not in ``told``."""
-        first, ended = 0, feed_kernels.FULL
-        while ended != feed_kernels.FED:
-            ended, first, size = feed_kernels.feed_all(
-                first,
-                self._queries,
-                self._bags,
-                self._pool,
-                self._minima,
-                columns,
-                self._points,
-                self._weights,
-                stamps,
-                origin,
-                end,
-                self._composition.gamma,
-                self._index.used,
-                self._index.edges,
-                self._index.starts,
-                self._index.order,
-                self._index.least,
-                self._index.most,
-                self._index.block,
-                self._index.narrow,
-                self._index.here,
-                self._index.marks,
-                self._box,
-                self._rows,
-                self._costs,
-                self._scratch,
-                self._heap,
-                self._told,
-                size,
-            )
-            if ended != feed_kernels.FED:
-                told.append(self._told[:size].copy())
+    def _feed(self, block: Block, full: list[Records], size: int) -> int:
+        """Bring all queries to a block's end; how many results are not in ``full``."""
+        first, ended = 0, FULL
+        while ended != FED:
+            ended, first, size = feed_all(first, self._together(), block, self._space, size)
+            if ended != FED:
+                full.append(self._results[:size].copy())
                 size = 0
-            if ended == feed_kernels.CRAMPED:
+            if ended == CRAMPED:
                 self._enlarge(first)
         return size
+
+    def _together(self) -> Queries:
+        return Queries(
+            self._queries,
+            self._bags,
+            self._pool,
+            self._minima,
+            self._points,
+            self._weights,
+            self._composition.gamma,
+        )
 
     def _begin(self, slot: int, k: int, width: int) -> None:
         band, filter_ = self._pair(slot)
@@ -343,12 +325,20 @@ class Skybands:
         """Have work space for the largest query."""
         k = int(self._bags["k"].max(initial=1))
         room = int(self._bags["room"].max(initial=1))
-        self._box: IntArray = np.empty((3, max(1, self._index.dimensions)), np.int64)
-        self._rows: IntArray = np.empty(BLOCK + 1, np.int64)
-        self._costs: FloatArray = np.empty(BLOCK + 1)
-        self._scratch: FloatArray = np.empty(max(STRETCH, room + 1))
-        self._heap: FloatArray = np.empty(2 * max(k, int(self._queries["keep"].max(initial=0))) + 2)
-        self._told = _longer(self._told, max(len(self._told), _RESULTS + 2 * k + 4))
+        self._results = _longer(self._results, max(len(self._results), _RESULTS + 2 * k + 4))
+        most = max(k, int(self._queries["keep"].max(initial=0)))
+        self._space = Workspace(
+            here=np.zeros(self._index.dimensions, np.float32),
+            marks=room_for_marks(BLOCK),
+            box=np.empty((3, max(1, self._index.dimensions)), np.int64),
+            hits=Hits(
+                rows=np.empty(BLOCK + 1, np.int64),
+                costs=np.empty(BLOCK + 1),
+                scratch=np.empty(max(STRETCH, room + 1)),
+            ),
+            heap=np.empty(2 * most + 2),
+            results=self._results,
+        )
 
 
 def _cut(length: int, portions: int) -> tuple[int, int]:

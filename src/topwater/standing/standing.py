@@ -14,7 +14,7 @@ from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
 from topwater.standing.algorithms import Settings, algorithms
 from topwater.standing.arrays import in_order, joined, numbers, usable
 from topwater.standing.block_index import Indexed
-from topwater.standing.engines import Compiled, Engine
+from topwater.standing.engines import Engine, NumericQuery
 from topwater.standing.object_store import Store
 from topwater.standing.standing_query import Costing, StandingQuery, costing
 
@@ -232,7 +232,7 @@ class Standing:
         born = self._store.origin + self._store.size
         self._engines[query.timed].admit(
             slot,
-            Compiled(made.kind, column, made.point, made.weight, query.k, query.width, born),
+            NumericQuery(made.kind, column, made.point, made.weight, query.k, query.width, born),
         )
         self._free.discard(slot)
         self._name(slot, query, made)

@@ -25,8 +25,10 @@ import numpy as np
 from topwater.model import FloatArray
 from topwater.scoring import Euclidean
 from topwater.standing import StandingQuery
-from topwater.standing.costs import EUCLIDEAN, compiled, costs_of
-from topwater.standing.vectors import aligned
+from topwater.standing.compilation import compiled
+from topwater.standing.costs import EUCLIDEAN, costs_of
+from topwater.standing.lanes import aligned
+from topwater.standing.records import CostRule
 
 RANDOM_ORDER = ("uniform", "clustered", "tight")
 _SENSORS = 50
@@ -157,7 +159,8 @@ def scores_alone(
     while row < last:
         size = min(len(scratch), last - row)
         for q in range(len(points)):
-            costs_of(EUCLIDEAN, columns, 0, row, size, points[q], weights[q], scratch)
+            rule = CostRule(EUCLIDEAN, 0, points[q], weights[q])
+            costs_of(rule, columns, row, size, scratch)
             total += scratch[size - 1]
         row += size
     return total

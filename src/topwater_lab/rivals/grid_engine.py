@@ -20,13 +20,23 @@ from typing import Any
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.standing.bags import BAG, ENTRY, NEVER, RELAXED, Records, positions_in
+from topwater.standing.candidate_bags import positions_in
 from topwater.standing.costs import STRETCH
-from topwater.standing.engines import Compiled
-from topwater.standing.feed_kernels import CRAMPED, FED, FULL
-from topwater.standing.step_kernels import TOLD
-from topwater_lab.rivals.grid_search import WATCHER, Space, Watchers, begin
-from topwater_lab.rivals.grid_steps import BLOCK, SCARCE, Stream, feed_grid
+from topwater.standing.engines import NumericQuery
+from topwater.standing.records import (
+    BAG,
+    CRAMPED,
+    ENTRY,
+    FED,
+    FULL,
+    NEVER,
+    RELAXED,
+    RESULT,
+    Hits,
+    Records,
+)
+from topwater_lab.rivals.grid_search import WATCHER, Scene, Space, Stream, Watchers, begin
+from topwater_lab.rivals.grid_steps import BLOCK, SCARCE, feed_grid
 from topwater_lab.rivals.window_grid import CELL, Grid, Listing, count_cells, store_all
 
 _CELLS = 20_000
@@ -68,7 +78,7 @@ class Gridded:
         self._new: set[int] = set()
         self._work()
 
-    def admit(self, slot: int, query: Compiled) -> None:
+    def admit(self, slot: int, query: NumericQuery) -> None:
         """Begin with a query. Its slot is free."""
         self._widen(slot + 1, len(query.point))
         for name, value in (
@@ -112,15 +122,15 @@ class Gridded:
         if not len(active):
             self._cursor[:] = origin + end
             self._stale = True
-            return np.empty(0, TOLD)
+            return np.empty(0, RESULT)
         first = max(int(self._cursor[0]), int(active["born"].min()))
         if first > self._cursor[0]:
             self._cursor[:] = first
         if first - origin >= end:
-            return np.empty(0, TOLD)
+            return np.empty(0, RESULT)
         self._fit(columns, stamps, origin, end)
-        told = list(self._feed(columns, stamps, origin, end))
-        return np.concatenate(told) if told else np.empty(0, TOLD)
+        results = list(self._feed(columns, stamps, origin, end))
+        return np.concatenate(results) if results else np.empty(0, RESULT)
 
     def top(self, slot: int) -> Records:
         """A query's best k of its window, best first."""
@@ -171,21 +181,15 @@ class Gridded:
     def _feed(
         self, columns: FloatArray, stamps: IntArray, origin: int, end: int
     ) -> Iterator[Records]:
-        stream, longest, ended = Stream(columns, stamps, self._cursor), self.reach, FULL
+        stream = Stream(columns, stamps, self._cursor, origin, end, self.reach)
+        ended = FULL
         while ended != FED:
-            ended, slot, size = feed_grid(
-                origin,
-                end,
-                longest,
-                self._skyband,
-                self._watchers(),
-                self._grid,
-                self._listing,
-                stream,
-                self._space,
+            scene = Scene(
+                self._skyband, self._watchers(), self._grid, self._listing, stream, self._space
             )
+            ended, slot, size = feed_grid(scene)
             if size:
-                yield self._space.told[:size].copy()
+                yield self._space.results[:size].copy()
             if ended == CRAMPED:
                 self._place(slot, 2 * int(self._bags[slot]["room"]))
                 self._work()
@@ -362,13 +366,15 @@ class Gridded:
         k = int(self._bags["k"].max(initial=1))
         room = int(self._bags["room"].max(initial=1))
         self._space = Space(
-            np.empty(_ROWS + 1, np.int64),
-            np.empty(_ROWS + 1),
-            np.empty(max(STRETCH, room + 1)),
-            np.empty(k + 1),
-            np.empty(_RESULTS + 2 * k + 4, TOLD),
-            np.empty(len(self._queries), np.int64),
-            np.empty(len(self._queries)),
+            hits=Hits(
+                rows=np.empty(_ROWS + 1, np.int64),
+                costs=np.empty(_ROWS + 1),
+                scratch=np.empty(max(STRETCH, room + 1)),
+            ),
+            heap=np.empty(k + 1),
+            results=np.empty(_RESULTS + 2 * k + 4, RESULT),
+            due=np.empty(len(self._queries), np.int64),
+            prices=np.empty(len(self._queries)),
         )
 
 

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing import bags
-from topwater.standing.bags import Record, Records
-from topwater.standing.costs import compiled, cost_of, scan
+from topwater.standing import candidate_bags as bags
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.costs import cost_of, scan
+from topwater.standing.records import CostRule, Hits, Record, Records
 from topwater_lab.rivals.window_grid import (
     Grid,
     Listing,
-    inlined,
     least,
     list_cells,
     prepare,
@@ -63,13 +63,56 @@ class Watchers(NamedTuple):
 class Space(NamedTuple):
     """Work space; where results go; and the queries that have a step, with the object's cost."""
 
-    rows: IntArray
-    costs: FloatArray
-    scratch: FloatArray
+    hits: Hits
     heap: FloatArray
-    told: Records
+    results: Records
     due: IntArray
     prices: FloatArray
+
+
+class Stream(NamedTuple):
+    """Rows; the position of the first, one after the last, and how long the longest window is.
+
+    ``cursor`` has positions: of the next object, the next to store, the oldest that counts.
+    """
+
+    columns: FloatArray
+    stamps: IntArray
+    cursor: IntArray
+    origin: int
+    end: int
+    longest: int
+
+
+class Scene(NamedTuple):
+    """All that a step needs: whether it is SNN's, the queries, the grid, the rows, work space."""
+
+    skyband: bool
+    watchers: Watchers
+    grid: Grid
+    listing: Listing
+    stream: Stream
+    space: Space
+
+
+class Wanted(NamedTuple):
+    """What a search looks for: objects not older than these, that rank after the one given.
+
+    What is older than ``alive`` is in no window; than ``oldest``, not in this query's.
+    """
+
+    alive: int
+    oldest: int
+    beyond_cost: float
+    beyond_seq: int
+
+
+@inlined
+def rule_of(watchers: Watchers, q: int) -> CostRule:
+    """How a query's costs are made."""
+    query = watchers.queries[q]
+    d = query["dimensions"]
+    return CostRule(query["kind"], query["column"], watchers.points[q, :d], watchers.weights[q, :d])
 
 
 @compiled
@@ -106,9 +149,8 @@ def begin(slots: IntArray, watchers: Watchers, grid: Grid, listing: Listing) -> 
     """Let queries watch their cells of a new grid, and note when their tops lose a member."""
     for q in slots:
         query = watchers.queries[q]
-        d, gaps, adds = query["dimensions"], watchers.gaps[q], watchers.adds[q]
-        point, weight = watchers.points[q, :d], watchers.weights[q, :d]
-        prepare(grid, query["kind"], query["column"], point, weight, gaps, adds)
+        gaps, adds = watchers.gaps[q], watchers.adds[q]
+        prepare(grid, rule_of(watchers, q), gaps, adds)
         query["watched"], query["cells"], query["patience"] = -np.inf, 0, 0
         watch_anew(q, query, grid, gaps, adds, listing)
         watchers.due[q] = watchers.bags[q]["oldest"] + query["width"]
@@ -128,112 +170,74 @@ def _first_since(seqs: IntArray, first: int, last: int, oldest: int) -> int:
 
 
 @inlined
+def _candidates(
+    rule: CostRule, grid: Grid, first: int, stop: int, bound: float, least_cost: float, hits: Hits
+) -> int:
+    """The objects of a cell that cost at most ``bound``; how many there are."""
+    n: int = 0
+    if stop - first >= _SHORT:
+        return scan(rule, grid.objects, first, stop, bound, hits)
+    for at in range(first, stop):
+        cost = cost_of(rule, grid.objects, at)
+        hits.rows[n] = at
+        hits.costs[n] = cost
+        n += int((cost <= bound) & (cost >= least_cost))
+    return n
+
+
+@inlined
 def _look_into(
-    query: Record,
+    rule: CostRule,
     bag: Record,
     pool: Records,
-    point: FloatArray,
-    weight: FloatArray,
     grid: Grid,
     cell: Record,
-    alive: int,
-    oldest: int,
-    origin: int,
-    stamps: IntArray,
-    beyond_cost: float,
-    beyond_seq: int,
-    space: Space,
+    wanted: Wanted,
+    stream: Stream,
+    hits: Hits,
 ) -> None:
-    """Bring the objects of a cell into the top, if they rank there and after the one given.
-
-    What is older than ``alive`` is in no window; than ``oldest``, not in this query's.
-    """
+    """Bring the objects of a cell into the top, if they rank there and are wanted."""
     head, tail, base = cell["head"], cell["tail"], cell["base"]
-    while head < tail and grid.seqs[base + head] < alive:
+    while head < tail and grid.seqs[base + head] < wanted.alive:
         head += 1
     cell["head"] = head
     first, last = base + head, base + tail
-    if alive < oldest:
-        first = _first_since(grid.seqs, first, last, oldest)
+    if wanted.alive < wanted.oldest:
+        first = _first_since(grid.seqs, first, last, wanted.oldest)
     while first < last:
         bound = bags.kth_cost(bag, pool)
-        stop = min(last, first + (_FIRST if bound == np.inf else len(space.rows) - 1))
-        n: int = 0
-        if stop - first < _SHORT:
-            for at in range(first, stop):
-                cost = cost_of(query["kind"], grid.objects, query["column"], at, point, weight)
-                space.rows[n] = at
-                space.costs[n] = cost
-                n += int((cost <= bound) & (cost >= beyond_cost))
-        else:
-            n = scan(
-                query["kind"],
-                grid.objects,
-                query["column"],
-                first,
-                stop,
-                point,
-                weight,
-                bound,
-                space.rows,
-                space.costs,
-                space.scratch,
-            )
+        stop = min(last, first + (_FIRST if bound == np.inf else len(hits.rows) - 1))
+        n = _candidates(rule, grid, first, stop, bound, wanted.beyond_cost, hits)
         for i in range(n):
-            cost, seq = space.costs[i], grid.seqs[space.rows[i]]
-            if bags.better(beyond_cost, beyond_seq, cost, seq):
-                bags.top_insert(bag, pool, cost, seq, stamps[seq - origin])
+            cost, seq = hits.costs[i], grid.seqs[hits.rows[i]]
+            if bags.better(wanted.beyond_cost, wanted.beyond_seq, cost, seq):
+                bags.top_insert(bag, pool, cost, seq, stream.stamps[seq - stream.origin])
         first = stop
 
 
 @inlined
-def search(
-    q: int,
-    query: Record,
-    bag: Record,
-    watchers: Watchers,
-    grid: Grid,
-    listing: Listing,
-    alive: int,
-    oldest: int,
-    origin: int,
-    stamps: IntArray,
-    space: Space,
-) -> None:
+def search(q: int, scene: Scene, oldest: int) -> None:
     """Fill the top from the grid: first the cells within the bound, then always farther ones.
 
     What is left in the top stays, for nothing ranks above it.
     """
-    pool, dimensions = watchers.pool, query["dimensions"]
-    point, weight = watchers.points[q, :dimensions], watchers.weights[q, :dimensions]
-    gaps, adds = watchers.gaps[q], watchers.adds[q]
+    watchers, grid, listing = scene.watchers, scene.grid, scene.listing
+    query, bag, pool = watchers.queries[q], watchers.bags[q], watchers.pool
+    rule, gaps, adds = rule_of(watchers, q), watchers.gaps[q], watchers.adds[q]
     beyond_cost, beyond_seq = -np.inf, 0
     if bag["size"] > 0:
         worst = pool[bag["top"] + bag["size"] - 1]
         beyond_cost, beyond_seq = worst["cost"], worst["seq"]
-    lowest = least(query["kind"], gaps, 0.0, 0)
+    wanted = Wanted(scene.stream.cursor[2], oldest, beyond_cost, beyond_seq)
+    lowest = least(rule.kind, gaps, 0.0, 0)
     above, bound = np.nan, query["bound"]
     bound += _FARTHER / bag["k"] * max(0.0, bound - lowest)
     while True:
-        n, beyond = list_cells(grid.parts, query["kind"], gaps, adds, above, bound, listing)
+        n, beyond = list_cells(grid.parts, rule.kind, gaps, adds, above, bound, listing)
         for i in range(n):
             if listing.bounds[i] <= bags.kth_cost(bag, pool):
-                _look_into(
-                    query,
-                    bag,
-                    pool,
-                    point,
-                    weight,
-                    grid,
-                    grid.cells[listing.cells[i]],
-                    alive,
-                    oldest,
-                    origin,
-                    stamps,
-                    beyond_cost,
-                    beyond_seq,
-                    space,
-                )
+                cell = grid.cells[listing.cells[i]]
+                _look_into(rule, bag, pool, grid, cell, wanted, scene.stream, scene.space.hits)
         kth = bags.kth_cost(bag, pool)
         if kth <= bound or beyond == np.inf:
             break

@@ -14,20 +14,29 @@ as much as the bound or more, when all that was in the bag is in the top.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
-from topwater.standing import bags
-from topwater.standing.bags import REPORTED, Record, Records
-from topwater.standing.costs import compiled, cost_of
-from topwater.standing.feed_kernels import CRAMPED, FED, FULL
-from topwater.standing.filter_kernels import first_from
-from topwater.standing.selection import select
-from topwater.standing.step_kernels import tell
-from topwater_lab.rivals.grid_search import Space, Watchers, search, watch_anew
-from topwater_lab.rivals.window_grid import Grid, Listing, cell_of, inlined, store
+from topwater.model import FloatArray
+from topwater.standing import candidate_bags as bags
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.costs import cost_of
+from topwater.standing.order_statistics import select
+from topwater.standing.query_step import report
+from topwater.standing.recent_filter import first_from
+from topwater.standing.records import (
+    CRAMPED,
+    FED,
+    FULL,
+    NEVER,
+    REPORTED,
+    Arrival,
+    Record,
+    Records,
+)
+from topwater_lab.rivals.grid_search import Scene, Watchers, rule_of, search, watch_anew
+from topwater_lab.rivals.window_grid import cell_of, store
 
 SCARCE: Final = 3
 """How a call ended: the storage of the grid is full."""
@@ -37,14 +46,6 @@ _LOWEST: Final = np.array(
     [int(0x03F79D71B4CB0A89 * (1 << bit) % (1 << 64)) >> 58 for bit in range(64)]
 ).argsort()
 """Which bit is set, by the leading bits of its product with a de Bruijn sequence."""
-
-
-class Stream(NamedTuple):
-    """Rows; and positions: of the next object, the next to store, the oldest that counts."""
-
-    columns: FloatArray
-    stamps: IntArray
-    cursor: IntArray
 
 
 @compiled
@@ -104,7 +105,7 @@ def _condense(
 
 
 @inlined
-def _promote(q: int, bag: Record, pool: Records, seq: int, told: Records, size: int) -> int:
+def _promote(q: int, bag: Record, pool: Records, seq: int, results: Records, size: int) -> int:
     """Fill the top from what SNN knows."""
     while bag["size"] < bag["k"]:
         at = bags.following(bag, pool)
@@ -114,25 +115,25 @@ def _promote(q: int, bag: Record, pool: Records, seq: int, told: Records, size: 
         bags.top_insert(bag, pool, entry["cost"], entry["seq"], entry["stamp"])
         if entry["mark"] & REPORTED == 0:
             entry["mark"] |= REPORTED
-            size = tell(told, size, q, entry["seq"], seq, entry["cost"])
+            size = report(results, size, q, entry["seq"], seq, entry["cost"])
     return size
 
 
 @inlined
 def _admit_found(
-    q: int, bag: Record, pool: Records, before: int, seq: int, told: Records, size: int
+    q: int, bag: Record, pool: Records, before: int, seq: int, results: Records, size: int
 ) -> int:
-    """Remember what a search brought into the top, and tell what was not there before."""
+    """Remember what a search brought into the top, and report what was not there before."""
     for at in range(bag["top"] + before, bag["top"] + bag["size"]):
-        found = pool[at]
-        known = bags.position_of(bag, pool, found["seq"])
+        entry = pool[at]
+        known = bags.position_of(bag, pool, entry["seq"])
         if known >= 0 and pool[known]["mark"] & REPORTED:
             continue
-        size = tell(told, size, q, found["seq"], seq, found["cost"])
+        size = report(results, size, q, entry["seq"], seq, entry["cost"])
         if known >= 0:
             pool[known]["mark"] |= REPORTED
         else:
-            bags.insert(bag, pool, found["cost"], found["seq"], found["stamp"], REPORTED)
+            bags.insert(bag, pool, entry["cost"], entry["seq"], entry["stamp"], REPORTED)
     return size
 
 
@@ -142,16 +143,15 @@ def _arrive(
     bag: Record,
     pool: Records,
     skyband: bool,
-    cost: float,
-    seq: int,
-    stamp: int,
-    told: Records,
+    arrival: Arrival,
+    results: Records,
     size: int,
 ) -> int:
     """Let a new object into the bag, and into the top if it ranks there for sure.
 
     All that CPM/w knows is in its top, so it does.
     """
+    cost, seq, stamp = arrival.cost, arrival.seq, arrival.stamp
     new = bags.insert(bag, pool, cost, seq, stamp, 0)
     last = bag["top"] + bag["size"] - 1
     if not skyband or (
@@ -159,54 +159,34 @@ def _arrive(
     ):
         bags.top_insert(bag, pool, cost, seq, stamp)
         pool[new]["mark"] = REPORTED
-        size = tell(told, size, q, seq, seq, cost)
+        size = report(results, size, q, seq, seq, cost)
     return size
 
 
 @inlined
-def _refill(
-    q: int,
-    query: Record,
-    bag: Record,
-    row: int,
-    origin: int,
-    watchers: Watchers,
-    grid: Grid,
-    listing: Listing,
-    stream: Stream,
-    space: Space,
-    size: int,
-) -> int:
+def _refill(q: int, row: int, scene: Scene, size: int) -> int:
     """Search, if the window has more than what is known, and set the bound."""
-    stamps, alive, before = stream.stamps, stream.cursor[2], bag["size"]
+    watchers, stream = scene.watchers, scene.stream
+    query, bag = watchers.queries[q], watchers.bags[q]
+    stamps, origin, before = stream.stamps, stream.origin, bag["size"]
     cutoff = stamps[row] - query["width"]
-    oldest = origin + first_from(stamps, alive - origin, row + 1, cutoff + 1)
+    oldest = origin + first_from(stamps, stream.cursor[2] - origin, row + 1, cutoff + 1)
     oldest = max(oldest, query["born"])
     if origin + row + 1 - oldest > before:
-        search(q, query, bag, watchers, grid, listing, alive, oldest, origin, stamps, space)
-        size = _admit_found(q, bag, watchers.pool, before, origin + row, space.told, size)
+        search(q, scene, oldest)
+        results = scene.space.results
+        size = _admit_found(q, bag, watchers.pool, before, origin + row, results, size)
     _bind(query, bag, watchers.pool)
     return size
 
 
 @inlined
-def _step(
-    q: int,
-    cost: float,
-    row: int,
-    origin: int,
-    skyband: bool,
-    watchers: Watchers,
-    grid: Grid,
-    listing: Listing,
-    stream: Stream,
-    space: Space,
-    size: int,
-) -> tuple[int, int]:
+def _step(q: int, cost: float, row: int, scene: Scene, size: int) -> tuple[int, int]:
     """One step of a query: who leaves, who comes, who moves up. How it ended; results."""
+    watchers, space, skyband = scene.watchers, scene.space, scene.skyband
     query, bag, pool = watchers.queries[q], watchers.bags[q], watchers.pool
-    k, seq, stamp = bag["k"], origin + row, stream.stamps[row]
-    if size + k + 2 > len(space.told):
+    k, seq, stamp = bag["k"], scene.stream.origin + row, scene.stream.stamps[row]
+    if size + k + 2 > len(space.results):
         return FULL, size
     if not _roomy(bag, pool, k + 2):
         return CRAMPED, size
@@ -215,17 +195,18 @@ def _step(
         bags.top_drop(bag, pool, cutoff)
     bags.skip_expired(bag, pool, cutoff)
     if cost <= query["bound"]:
-        size = _arrive(q, bag, pool, skyband, cost, seq, stamp, space.told, size)
+        arrival = Arrival(cost, seq, stamp)
+        size = _arrive(q, bag, pool, skyband, arrival, space.results, size)
     if skyband:
-        size = _promote(q, bag, pool, seq, space.told, size)
+        size = _promote(q, bag, pool, seq, space.results, size)
     if bag["size"] < k:
-        size = _refill(q, query, bag, row, origin, watchers, grid, listing, stream, space, size)
+        size = _refill(q, row, scene, size)
     elif not skyband:
         _bind(query, bag, pool)
     if bag["tail"] - bag["head"] > bag["limit"]:
-        _condense(query, bag, pool, skyband, space.scratch, space.heap)
+        _condense(query, bag, pool, skyband, space.hits.scratch, space.heap)
     if query["bound"] > query["watched"]:
-        watch_anew(q, query, grid, watchers.gaps[q], watchers.adds[q], listing)
+        watch_anew(q, query, scene.grid, watchers.gaps[q], watchers.adds[q], scene.listing)
     query["done"] = seq + 1
     watchers.due[q] = bag["oldest"] + query["width"]
     watchers.soonest[q >> 6] = min(watchers.soonest[q >> 6], watchers.due[q])
@@ -233,25 +214,21 @@ def _step(
 
 
 @inlined
-def _price(q: int, query: Record, row: int, watchers: Watchers, stream: Stream) -> float:
-    d = query["dimensions"]
-    point, weight = watchers.points[q, :d], watchers.weights[q, :d]
-    return float(cost_of(query["kind"], stream.columns, query["column"], row, point, weight))
+def _price(q: int, row: int, watchers: Watchers, columns: FloatArray) -> float:
+    return float(cost_of(rule_of(watchers, q), columns, row))
 
 
 @inlined
-def _losing(
-    block: int, row: int, watchers: Watchers, stream: Stream, space: Space, count: int
-) -> int:
+def _losing(block: int, row: int, scene: Scene, count: int) -> int:
     """Add those of 64 queries whose top loses a member; how many there are to step now."""
-    stamp, soonest = stream.stamps[row], bags.NEVER
+    watchers, space = scene.watchers, scene.space
+    stamp, soonest = scene.stream.stamps[row], NEVER
     for q in range(BLOCK * block, BLOCK * (block + 1)):
-        query = watchers.queries[q]
-        if query["active"] == 0:
+        if watchers.queries[q]["active"] == 0:
             continue
         if watchers.due[q] <= stamp:
             space.due[count] = q
-            space.prices[count] = _price(q, query, row, watchers, stream)
+            space.prices[count] = _price(q, row, watchers, scene.stream.columns)
             count += 1
         soonest = min(soonest, watchers.due[q])
     watchers.soonest[block] = soonest
@@ -259,28 +236,18 @@ def _losing(
 
 
 @inlined
-def _watching(
-    word: int,
-    number: int,
-    row: int,
-    seq: int,
-    watchers: Watchers,
-    grid: Grid,
-    listing: Listing,
-    stream: Stream,
-    space: Space,
-    count: int,
-) -> int:
+def _watching(word: int, cell: int, row: int, scene: Scene, count: int) -> int:
     """Add those of 64 queries that watch the cell of the new object, and for which it ranks."""
-    left = grid.watched[number, word] | grid.watched[len(grid.cells), word]
+    grid, watchers, stream, space = scene.grid, scene.watchers, scene.stream, scene.space
+    left = grid.watched[cell, word] | grid.watched[len(grid.cells), word]
     while left:
         bit = left & (~left + np.uint64(1))
         left ^= bit
         q = BLOCK * word + _LOWEST[(bit * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
         query = watchers.queries[q]
-        cost = _price(q, query, row, watchers, stream)
+        cost = _price(q, row, watchers, stream.columns)
         if cost <= query["bound"]:
-            if query["done"] <= seq and watchers.due[q] > stream.stamps[row]:
+            if query["done"] <= stream.origin + row and watchers.due[q] > stream.stamps[row]:
                 space.due[count] = q
                 space.prices[count] = cost
                 count += 1
@@ -289,51 +256,38 @@ def _watching(
         if query["idle"] > query["patience"]:
             query["idle"] = 0
             if query["bound"] < query["watched"]:
-                watch_anew(q, query, grid, watchers.gaps[q], watchers.adds[q], listing)
+                watch_anew(q, query, grid, watchers.gaps[q], watchers.adds[q], scene.listing)
     return count
 
 
 @compiled
-def feed_grid(
-    origin: int,
-    end: int,
-    longest: int,
-    skyband: bool,
-    watchers: Watchers,
-    grid: Grid,
-    listing: Listing,
-    stream: Stream,
-    space: Space,
-) -> tuple[int, int, int]:
-    """Bring all queries up to row ``end``; it can be called again after room was made.
+def feed_grid(scene: Scene) -> tuple[int, int, int]:
+    """Bring all queries up to the last row; it can be called again after room was made.
 
     Returns
     -------
     ended, q, size
         How it ended, at which query, and how many results there are.
     """
-    cursor, stamps, size = stream.cursor, stream.stamps, 0
-    for row in range(cursor[0] - origin, end):
+    watchers, grid, stream, space = scene.watchers, scene.grid, scene.stream, scene.space
+    cursor, stamps, origin, size = stream.cursor, stream.stamps, stream.origin, 0
+    for row in range(cursor[0] - origin, stream.end):
         seq, stamp = origin + row, stamps[row]
-        while stamps[cursor[2] - origin] <= stamp - longest:
+        while stamps[cursor[2] - origin] <= stamp - stream.longest:
             cursor[2] += 1
-        number = cell_of(grid, stream.columns, row)
+        cell = cell_of(grid, stream.columns, row)
         if cursor[1] <= seq:
-            if not store(grid, number, stream.columns, row, seq, cursor[2]):
+            if not store(grid, cell, stream.columns, row, seq, cursor[2]):
                 return SCARCE, 0, size
             cursor[1] = seq + 1
         count = 0
         for block in range(len(watchers.soonest)):
             if watchers.soonest[block] <= stamp:
-                count = _losing(block, row, watchers, stream, space, count)
-            count = _watching(
-                block, number, row, seq, watchers, grid, listing, stream, space, count
-            )
+                count = _losing(block, row, scene, count)
+            count = _watching(block, cell, row, scene, count)
         for i in range(count):
-            q, cost = space.due[i], space.prices[i]
-            ended, size = _step(
-                q, cost, row, origin, skyband, watchers, grid, listing, stream, space, size
-            )
+            q = space.due[i]
+            ended, size = _step(q, space.prices[i], row, scene, size)
             if ended != FED:
                 watchers.soonest[:] = stamp
                 return ended, q, size

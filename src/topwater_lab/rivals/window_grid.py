@@ -12,25 +12,15 @@ by the same operations as a cost, in the same order, so that rounding can't put 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.bags import Record, Records
-from topwater.standing.costs import EUCLIDEAN, LARGEST, LINEAR, SQUARES, compiled
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def inlined(function: F) -> F:
-    """Compile into the only caller: handing over a grid takes longer than most of the work."""
-    options: dict[str, Any] = {"cache": True, "nogil": True, "_nrt": False, "forceinline": True}
-    return cast("F", njit(**options)(function))
-
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.costs import EUCLIDEAN, LARGEST, LINEAR, SQUARES
+from topwater.standing.records import CostRule, Record, Records
 
 CELL: Final = np.dtype([("base", "i8"), ("room", "i8"), ("head", "i8"), ("tail", "i8")])
 """A stretch of the storage, how long it is, its first object that counts, one after its last."""
@@ -160,18 +150,11 @@ def _gap(kind: int, low: float, high: float, point: float, weight: float) -> flo
 
 
 @compiled
-def prepare(
-    grid: Grid,
-    kind: int,
-    column: int,
-    point: FloatArray,
-    weight: FloatArray,
-    gaps: FloatArray,
-    adds: IntArray,
-) -> None:
+def prepare(grid: Grid, rule: CostRule, gaps: FloatArray, adds: IntArray) -> None:
     """Sort the parts of each column by their gaps; columns of other queries have none."""
+    kind, point, weight = rule.kind, rule.point, rule.weight
     for c in range(len(grid.parts)):
-        d = c - column
+        d = c - rule.column
         for part in range(grid.parts[c]):
             gap = 0.0
             if 0 <= d < len(point):

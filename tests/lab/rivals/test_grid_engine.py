@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from tests.support.standing_steps import streams, told, top
+from tests.support.standing_steps import results_of, streams, top
 from topwater.model import FloatArray, IntArray
-from topwater.standing.bags import Records
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES, costs_of
-from topwater.standing.engines import Compiled
+from topwater.standing.engines import NumericQuery
+from topwater.standing.records import CostRule, Records
 from topwater_lab.rivals.grid_engine import Gridded
 
 KINDS = (EUCLIDEAN, LARGEST, ABSOLUTE, SQUARES, LINEAR)
@@ -20,14 +20,14 @@ BOTH = pytest.mark.parametrize("skyband", [False, True], ids=["cpm/w", "snn"])
 
 def query(
     rng: np.random.Generator, kind: int, dimensions: int, k: int, width: int, born: int = 1
-) -> Compiled:
+) -> NumericQuery:
     weight = np.ones(dimensions) if kind == EUCLIDEAN else rng.random(dimensions)
     if kind == LINEAR:
         weight -= 0.5
-    return Compiled(kind, 0, rng.random(dimensions), weight, k, width, born)
+    return NumericQuery(kind, 0, rng.random(dimensions), weight, k, width, born)
 
 
-def queries(rng: np.random.Generator, dimensions: int, born: int = 1) -> list[Compiled]:
+def queries(rng: np.random.Generator, dimensions: int, born: int = 1) -> list[NumericQuery]:
     return [
         query(rng, kind, dimensions, k, width, born)
         for kind in KINDS
@@ -35,9 +35,10 @@ def queries(rng: np.random.Generator, dimensions: int, born: int = 1) -> list[Co
     ]
 
 
-def costs(one: Compiled, columns: FloatArray) -> FloatArray:
+def costs(one: NumericQuery, columns: FloatArray) -> FloatArray:
     out = np.empty(columns.shape[1])
-    costs_of(one.kind, columns, one.column, 0, len(out), one.point, one.weight, out)
+    rule = CostRule(one.kind, one.column, one.point, one.weight)
+    costs_of(rule, columns, 0, len(out), out)
     return out
 
 
@@ -65,22 +66,22 @@ class Course:
         )
         self.done = upto
 
-    def told(self, slot: int) -> list[tuple[int, int]]:
+    def results_of(self, slot: int) -> list[tuple[int, int]]:
         results = np.concatenate(self.results)
         mine = results[results["query"] == slot]
         return [(int(each["seq"]), int(each["step"])) for each in mine]
 
-    def check_top(self, slot: int, one: Compiled) -> None:
+    def check_top(self, slot: int, one: NumericQuery) -> None:
         costs_ = costs(one, self.columns[:, : self.done])
         rows = top(costs_, self.stamps, one.k, one.width, one.born)
         found = self.engine.top(slot)
         assert (found["seq"] - 1).tolist() == rows
         assert found["cost"].tolist() == costs_[rows].tolist()
 
-    def check_told(self, slot: int, one: Compiled) -> None:
-        found = self.told(slot)
+    def check_results(self, slot: int, one: NumericQuery) -> None:
+        found = self.results_of(slot)
         assert len(set(found)) == len(found)
-        assert set(found) == told(
+        assert set(found) == results_of(
             costs(one, self.columns[:, : self.done]), self.stamps, one.k, one.width, one.born
         )
 
@@ -107,7 +108,7 @@ def test_answers_and_results_are_those_of_sorting_every_window(
         for slot, one in enumerate(asked):
             course.check_top(slot, one)
     for slot, one in enumerate(asked):
-        course.check_told(slot, one)
+        course.check_results(slot, one)
 
 
 @BOTH
@@ -138,14 +139,14 @@ def test_times_with_gaps_and_equal_times(skyband: bool, kind: str) -> None:
         for slot, one in enumerate(asked):
             course.check_top(slot, one)
     for slot, one in enumerate(asked):
-        course.check_told(slot, one)
+        course.check_results(slot, one)
 
 
 @BOTH
 def test_queries_come_and_go(skyband: bool) -> None:
     rng = np.random.default_rng(7)
     course = Course(streams("tied", rng, 900, 2), np.arange(1, 901), Gridded(skyband))
-    present: dict[int, Compiled] = {}
+    present: dict[int, NumericQuery] = {}
     for slot, upto in enumerate(cuts(rng, 900, 150)):
         for new in queries(rng, 2, born=course.done + 1)[:: rng.integers(4, 9)]:
             free = next(each for each in range(200) if each not in present)
@@ -159,7 +160,7 @@ def test_queries_come_and_go(skyband: bool) -> None:
         for each in [*present][slot % 3 :: 3]:
             course.check_top(each, present[each])
     for each, one in present.items():
-        course.check_told(each, one)
+        course.check_results(each, one)
     for each in present:
         course.engine.dismiss(each)
     assert len(course.engine.held()) == 0
@@ -183,7 +184,7 @@ def test_a_restored_engine_goes_on_alike(skyband: bool) -> None:
         course.feed(upto)
     for slot, one in enumerate(asked):
         course.check_top(slot, one)
-        course.check_told(slot, one)
+        course.check_results(slot, one)
 
 
 @BOTH
@@ -192,10 +193,10 @@ def test_each_query_has_columns_of_its_own(skyband: bool) -> None:
     columns = np.vstack([streams("random", rng, 500, 3), rng.normal(size=(1, 500))])
     columns[3, 100:110] = np.inf, -np.inf, np.nan, 0, 1, np.nan, np.inf, np.inf, 2, -np.inf
     asked = [
-        Compiled(EUCLIDEAN, 1, rng.random(2), np.ones(2), 4, 60, 1),
-        Compiled(SQUARES, 0, rng.random(3), np.array([1.0, 0.0, 2.0]), 3, 90, 1),
-        Compiled(LINEAR, 3, np.zeros(1), np.ones(1), 2, 80, 1),
-        Compiled(LINEAR, 3, np.zeros(1), np.ones(1), 5, 6, 1),
+        NumericQuery(EUCLIDEAN, 1, rng.random(2), np.ones(2), 4, 60, 1),
+        NumericQuery(SQUARES, 0, rng.random(3), np.array([1.0, 0.0, 2.0]), 3, 90, 1),
+        NumericQuery(LINEAR, 3, np.zeros(1), np.ones(1), 2, 80, 1),
+        NumericQuery(LINEAR, 3, np.zeros(1), np.ones(1), 5, 6, 1),
     ]
     course = Course(columns, np.arange(1, 501), Gridded(skyband))
     for slot, one in enumerate(asked):
@@ -205,7 +206,7 @@ def test_each_query_has_columns_of_its_own(skyband: bool) -> None:
         for slot, one in enumerate(asked):
             course.check_top(slot, one)
     for slot, one in enumerate(asked):
-        course.check_told(slot, one)
+        course.check_results(slot, one)
 
 
 @BOTH
@@ -239,7 +240,7 @@ def test_more_objects_than_places_and_more_results_than_fit() -> None:
             for slot, one in enumerate(asked):
                 course.check_top(slot, one)
         for slot in range(len(asked)):
-            found = {seq for seq, _ in course.told(slot)}
+            found = {seq for seq, _ in course.results_of(slot)}
             assert found >= set(course.engine.top(slot)["seq"].tolist())
 
 
@@ -264,7 +265,7 @@ def test_snn_holds_nothing_above_its_bound(kind: str) -> None:
             lowered += bound < np.inf
     assert lowered > 100
     for slot, one in enumerate(asked):
-        course.check_told(slot, one)
+        course.check_results(slot, one)
 
 
 def test_who_was_told_is_not_told_again_after_the_bound_was_lowered() -> None:
@@ -276,7 +277,7 @@ def test_who_was_told_is_not_told_again_after_the_bound_was_lowered() -> None:
         known  1 2 3 4               the bound is lowered to 4, and what is above is forgotten;
         then           5, 6, …       a search finds each of these when its turn has come
     """
-    one = Compiled(EUCLIDEAN, 0, np.zeros(1), np.ones(1), 1, 12, 1)
+    one = NumericQuery(EUCLIDEAN, 0, np.zeros(1), np.ones(1), 1, 12, 1)
     columns = np.arange(1.0, 41.0)[None, :]
     course = Course(columns, np.arange(1, 41), Gridded(True))
     course.engine.admit(0, one)
@@ -286,7 +287,7 @@ def test_who_was_told_is_not_told_again_after_the_bound_was_lowered() -> None:
         course.feed(upto)
         course.check_top(0, one)
     assert course.engine.searches > 0
-    assert course.told(0) == [(1, 1), *((seq, seq + 11) for seq in range(2, 30))]
+    assert course.results_of(0) == [(1, 1), *((seq, seq + 11) for seq in range(2, 30))]
 
 
 def test_cpm_refers_to_k_objects_and_snn_to_few_more() -> None:

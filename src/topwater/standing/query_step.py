@@ -1,23 +1,17 @@
-"""Compiled: the parts of one step of a query, and what is told of it."""
+"""Compiled: the parts of one step of a query, and what is reported of it."""
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
-from topwater.standing import bags
-from topwater.standing.auto_kernels import WATCHED, refused_from
-from topwater.standing.bags import REPORTED, Record, Records
-from topwater.standing.costs import compiled
-
-TOLD: Final = np.dtype([("query", "i8"), ("seq", "i8"), ("step", "i8"), ("cost", "f8")])
-"""A result: the object at position ``seq`` got into the top at the step of position ``step``."""
+from topwater.standing import candidate_bags as bags
+from topwater.standing.auto_switch import WATCHED, refused_from
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.records import REPORTED, Arrival, Block, Hits, Member, Record, Records
 
 
 @compiled
-def settle(band: Record, pool: Records, need: int, cutoff: int, last: int) -> None:
+def raise_bound(band: Record, pool: Records, need: int, cutoff: int, last: int) -> None:
     """Set a probabilistic bag's bound for a piece of the stream.
 
     What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. The
@@ -41,9 +35,9 @@ def settle(band: Record, pool: Records, need: int, cutoff: int, last: int) -> No
 
 
 @compiled
-def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> int:
+def report(results: Records, size: int, q: int, seq: int, step: int, cost: float) -> int:
     """Write a result; how many there are now."""
-    result = told[size]
+    result = results[size]
     result["query"] = q
     result["seq"] = seq
     result["step"] = step
@@ -53,13 +47,14 @@ def tell(told: Records, size: int, q: int, seq: int, step: int, cost: float) -> 
 
 @compiled
 def move_up(
-    q: int, band: Record, pool: Records, step: int, floor: float, told: Records, size: int
+    member: Member, step: int, floor: float, results: Records, size: int
 ) -> tuple[bool, int]:
-    """After some have left: fill the top, and tell who is among the k best for the first time.
+    """After some have left: fill the top, and report who is among the k best for the first time.
 
     Does neither, and says so, if one of them does not cost less than ``floor``: it may not be the
     next best.
     """
+    band, pool = member.band, member.pool
     if band["size"] < band["k"] and band["covers"] == 0:
         bags.refill(band, pool)
     if floor < np.inf and bags.kth_cost(band, pool) >= floor:
@@ -71,24 +66,14 @@ def move_up(
             there = bags.position_of(band, pool, entry["seq"])
             if there >= 0:
                 pool[there]["mark"] |= REPORTED
-            size = tell(told, size, q, entry["seq"], step, entry["cost"])
+            size = report(results, size, member.number, entry["seq"], step, entry["cost"])
     bags.find_oldest(band, pool)
     return False, size
 
 
 @compiled
 def take(
-    q: int,
-    query: Record,
-    band: Record,
-    pool: Records,
-    minima: FloatArray,
-    enters: bool,
-    cost: float,
-    seq: int,
-    stamp: int,
-    told: Records,
-    size: int,
+    member: Member, enters: bool, arrival: Arrival, results: Records, size: int
 ) -> tuple[int, bool, int]:
     """One step of a query: who leaves, who comes, who moves up.
 
@@ -97,6 +82,8 @@ def take(
     new, doubt, size
         Where the new one is in the bag; whether who is next can't be said; how many results.
     """
+    query, band, pool = member.record, member.band, member.pool
+    cost, seq, stamp = arrival.cost, arrival.seq, arrival.stamp
     cutoff = stamp - query["width"]
     drops = band["oldest"] <= cutoff
     if drops:
@@ -104,7 +91,7 @@ def take(
     bags.skip_expired(band, pool, cutoff)
     floor = np.inf
     if query["watch"] == WATCHED and (drops or band["size"] < band["k"]):
-        floor = refused_from(query, minima)
+        floor = refused_from(query, member.minima)
     new = -1
     if enters:
         new = bags.insert(band, pool, cost, seq, stamp, 0)
@@ -114,26 +101,16 @@ def take(
                 return new, True, size
             pool[band["top"] + at]["mark"] = REPORTED
             pool[new]["mark"] = REPORTED
-            size = tell(told, size, q, seq, seq, cost)
+            size = report(results, size, member.number, seq, seq, cost)
     doubt = False
     if drops:
-        doubt, size = move_up(q, band, pool, seq, floor, told, size)
+        doubt, size = move_up(member, seq, floor, results, size)
     return new, doubt, size
 
 
-@compiled
+@inlined
 def wait(
-    bag: Record,
-    pool: Records,
-    stamps: IntArray,
-    origin: int,
-    due: int,
-    rows: IntArray,
-    costs: FloatArray,
-    i: int,
-    n: int,
-    minima: FloatArray,
-    slot: int,
+    bag: Record, member: Member, block: Block, hits: Hits, slot: int, due: int, i: int, n: int
 ) -> int:
     """Take what only waits: who comes before row ``due``, and ranks behind the top of a bag.
 
@@ -143,13 +120,14 @@ def wait(
     """
     if bag["size"] < bag["k"] or (bag["covers"] == 1 and bag["size"] < bag["wide"]):
         return i
+    pool, minima, rows, costs = member.pool, member.minima, hits.rows, hits.costs
     edge = pool[bag["top"] + bag["size"] - 1]["cost"]
     bound, base, tail = bag["bound"], bag["base"], bag["tail"]
     full = min(bag["room"], bag["head"] + bag["limit"] + bag["spare"])
     while i < n and tail < full and rows[i] < due and costs[i] > edge:
         row, cost = rows[i], costs[i]
         if cost <= bound:
-            bags.write(pool[base + tail], cost, origin + row, stamps[row], 0)
+            bags.write(pool[base + tail], cost, block.origin + row, block.stamps[row], 0)
             tail += 1
         elif slot >= 0:
             minima[slot] = min(minima[slot], cost)

@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topwater.model import FloatArray
-from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, costs_of
-from topwater.standing.first_look import (
-    look,
+from topwater.standing.block_cells import NO_INDEX
+from topwater.standing.coarse_scan import (
+    coarse_scan,
     narrow_block,
     narrow_columns,
     room_for_marks,
-    widened,
+    widened_bound,
 )
-from topwater.standing.vectors import aligned
+from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, costs_of
+from topwater.standing.records import RESULT, Block, CostRule, Hits, Workspace
 
 ROWS = 300
 
@@ -27,20 +28,22 @@ def looked(
     d, n = columns.shape
     narrow, least, most = narrow_columns(d, ROWS), np.zeros(d), np.zeros(d)
     narrow_block(columns, block, n, least, most, narrow)
-    rows, costs = np.empty(n + 1, np.int64), np.empty(n + 1)
-    here, marks, weight = np.zeros(d, np.float32), room_for_marks(ROWS), np.ones(d)
-    found = look(
-        *(kind, columns, 0, first, n, point, weight, bound, least, most, block),
-        *(narrow, here, marks, rows, costs, np.empty(512)),
-    )
-    return list(zip(rows[:found].tolist(), costs[:found].tolist(), strict=True))
+    none = np.empty(0, np.int64)
+    stamps = np.arange(1, n + 1)
+    rows = (columns, stamps, 1, block, n)
+    given = Block(*rows, narrow, least, most, NO_INDEX, np.empty((d, 0)), none, none)
+    hits = Hits(np.empty(n + 1, np.int64), np.empty(n + 1), np.empty(512))
+    here, marks, box = np.zeros(d, np.float32), room_for_marks(ROWS), np.empty((3, d), np.int64)
+    work = Workspace(here, marks, box, hits, np.empty(1), np.empty(0, RESULT))
+    found = coarse_scan(CostRule(kind, 0, point, np.ones(d)), given, first, n, bound, work)
+    return list(zip(hits.rows[:found].tolist(), hits.costs[:found].tolist(), strict=True))
 
 
 def expected(
     columns: FloatArray, point: FloatArray, bound: float, kind: int, first: int
 ) -> list[tuple[int, float]]:
     costs = np.empty(columns.shape[1])
-    costs_of(kind, columns, 0, 0, len(costs), point, np.ones(len(point)), costs)
+    costs_of(CostRule(kind, 0, point, np.ones(len(point))), columns, 0, len(costs), costs)
     return [(int(at), costs[at]) for at in np.flatnonzero(costs <= bound) if at >= first]
 
 
@@ -82,7 +85,7 @@ def test_rows_before_the_block_are_looked_at_too() -> None:
 def test_the_bound_is_hardly_widened_where_there_is_room(d: int) -> None:
     least, most, here = np.zeros(d), np.ones(d), np.zeros(d, np.float32)
     point = np.full(d, 0.25)
-    assert 1e-4 < widened(point, 1e-4, least, most, here) < 1.001e-4
+    assert 1e-4 < widened_bound(point, 1e-4, least, most, here) < 1.001e-4
     assert here.tolist() == [-0.25] * d
 
 
@@ -91,11 +94,4 @@ def test_the_bound_is_hardly_widened_where_there_is_room(d: int) -> None:
 )
 def test_no_first_look_where_single_precision_is_not_enough(bound: float, most: float) -> None:
     here = np.zeros(2, np.float32)
-    assert widened(np.zeros(2), bound, np.zeros(2), np.full(2, most), here) == -1.0
-
-
-def test_aligned_arrays_begin_at_a_line() -> None:
-    for shape in ((3,), (5, 64), (2, 7)):
-        for dtype in (np.float32, np.float64):
-            array = aligned(shape, dtype)
-            assert (array.shape, array.dtype, array.ctypes.data % 64) == (shape, dtype, 0)
+    assert widened_bound(np.zeros(2), bound, np.zeros(2), np.full(2, most), here) == -1.0

@@ -22,11 +22,22 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing import bags
-from topwater.standing.bags import NEVER, PROBABILISTIC, RELAXED, Record, Records
-from topwater.standing.costs import STRETCH, compiled, cost_of, costs_of
-from topwater.standing.filter_kernels import first_from
-from topwater.standing.selection import undominated
+from topwater.standing import candidate_bags as bags
+from topwater.standing.compilation import compiled
+from topwater.standing.costs import STRETCH, cost_of, costs_of
+from topwater.standing.order_statistics import undominated
+from topwater.standing.recent_filter import first_from
+from topwater.standing.records import (
+    NEVER,
+    PROBABILISTIC,
+    RELAXED,
+    Block,
+    CostRule,
+    Member,
+    Record,
+    Records,
+    Workspace,
+)
 
 UNWATCHED: Final = 0
 WATCHED: Final = 1
@@ -50,43 +61,26 @@ def first_inside(query: Record, stamps: IntArray, row: int, origin: int) -> int:
 
 
 @compiled
-def clings(
-    query: Record,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    row: int,
-    scratch: FloatArray,
-    origin: int,
-) -> bool:
+def clings(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
     """Have the costs of the objects before ``row`` too few turning points for a random order?"""
-    first = max(row - _SAMPLE, query["born"] - origin, 0)
+    first = max(row - _SAMPLE, member.record["born"] - block.origin, 0)
     size = row - first
     if size < _LEAST:
         return False
-    costs_of(query["kind"], columns, query["column"], first, size, point, weight, scratch)
+    costs_of(member.rule, block.columns, first, size, scratch)
     return _smooth(scratch, size)
 
 
 @compiled
-def drifts(
-    query: Record,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    row: int,
-    scratch: FloatArray,
-    origin: int,
-) -> bool:
+def drifts(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
     """Do costs rise, fall or swing over the window before ``row``, by 64 of its objects?"""
-    first = first_inside(query, stamps, row, origin)
+    first = first_inside(member.record, block.stamps, row, block.origin)
     size = min(_SAMPLE, row - first)
     if size < _LEAST:
         return False
     for i in range(size):
         at = first + i * (row - first) // size
-        scratch[i] = cost_of(query["kind"], columns, query["column"], at, point, weight)
+        scratch[i] = cost_of(member.rule, block.columns, at)
     balance = 0
     for i in range(size):
         for j in range(i):
@@ -134,125 +128,77 @@ def cut(query: Record, minima: FloatArray, length: int, portions: int, bound: fl
 
 
 @compiled
-def turn_exact(
-    query: Record,
-    band: Record,
-    filter_: Record,
-    pool: Records,
-    minima: FloatArray,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    origin: int,
-    row: int,
-    gamma: float,
-    scratch: FloatArray,
-    heap: FloatArray,
-) -> bool:
-    """Make the skyband of the window that ends before ``row``. False: the bag needs room.
-
-    It is written from the end of the bag's room, the youngest first; what was there stays at the
-    front until it is done, for its marks, and so that the call can be repeated.
-    """
+def turn_exact(member: Member, block: Block, row: int, work: Workspace) -> bool:
+    """Make the skyband of the window that ends before ``row``. False: the bag needs room."""
+    query, band, pool = member.record, member.band, member.pool
     _to_front(band, pool)
-    base, old, k = band["base"], band["tail"], band["k"]
-    first = first_inside(query, stamps, row, origin)
-    to, size, end = base + band["room"], 0, row
-    while end > first:
-        begin = max(first, end - STRETCH)
-        costs_of(
-            query["kind"], columns, query["column"], begin, end - begin, point, weight, scratch
-        )
-        for at in range(end - 1, begin - 1, -1):
-            cost = scratch[at - begin]
-            if cost == cost and undominated(heap, size, k, cost):
-                size = min(size + 1, k)
-                to -= 1
-                if to < base + old:
-                    return False
-                before = bags.position_of(band, pool, origin + at)
-                mark = pool[before]["mark"] if before >= 0 else 0
-                bags.write(pool[to], cost, origin + at, stamps[at], mark)
-        end = begin
+    first = first_inside(query, block.stamps, row, block.origin)
+    to = _write_skyband(member, block, first, row, work)
+    if to < 0:
+        return False
+    base, k = band["base"], band["k"]
     band["tail"] = base + band["room"] - to
     for at in range(band["tail"]):
         pool[base + at] = pool[to + at]
     band["rule"] = RELAXED
-    band["limit"] = band["tail"] + max(int(np.ceil(gamma * band["tail"])), 2 * k)
+    band["limit"] = band["tail"] + max(int(np.ceil(member.gamma * band["tail"])), 2 * k)
     band["bound"] = np.inf
     band["size"] = band["covers"] = 0
     band["oldest"] = NEVER
-    _clear(filter_)
+    _clear(member.filter)
     query["buffer"] = query["recent"]
-    cut(query, minima, query["recent"], 6, np.inf)
+    cut(query, member.minima, query["recent"], 6, np.inf)
     query["current"] = -NEVER
     query["watch"] = EXACT
-    query["alarm"] = stamps[row - 1]
+    query["alarm"] = block.stamps[row - 1]
     return True
 
 
 @compiled
-def turn_watched(  # noqa: C901  (two passes over the window)
-    query: Record,
-    band: Record,
-    filter_: Record,
-    pool: Records,
-    minima: FloatArray,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    origin: int,
-    row: int,
-    scratch: FloatArray,
-    heap: FloatArray,
-) -> bool:
+def _write_skyband(member: Member, block: Block, first: int, end: int, work: Workspace) -> int:
+    """Write the skyband of rows at the end of the bag's room; where it begins, -1 without room.
+
+    The youngest first. What was in the bag stays at the front until it is done, for its marks, and
+    so that the call can be repeated.
+    """
+    band, pool, scratch = member.band, member.pool, work.hits.scratch
+    base, old, k = band["base"], band["tail"], band["k"]
+    to, size = base + band["room"], 0
+    while end > first:
+        begin = max(first, end - STRETCH)
+        costs_of(member.rule, block.columns, begin, end - begin, scratch)
+        for at in range(end - 1, begin - 1, -1):
+            cost = scratch[at - begin]
+            if cost == cost and undominated(work.heap, size, k, cost):
+                size = min(size + 1, k)
+                to -= 1
+                if to < base + old:
+                    return -1
+                before = bags.position_of(band, pool, block.origin + at)
+                mark = pool[before]["mark"] if before >= 0 else 0
+                bags.write(pool[to], cost, block.origin + at, block.stamps[at], mark)
+        end = begin
+    return int(to)
+
+
+@compiled
+def turn_watched(member: Member, block: Block, row: int, work: Workspace) -> bool:
     """Keep only the best of the window that ends before ``row``, if its order seems random."""
-    if drifts(query, columns, point, weight, stamps, row, scratch, origin):
-        query["alarm"] = stamps[row - 1]
+    query, band, pool = member.record, member.band, member.pool
+    if drifts(member, block, row, work.hits.scratch):
+        query["alarm"] = block.stamps[row - 1]
         return False
     _to_front(band, pool)
     base, old, keep = band["base"], band["tail"], query["keep"]
     if 2 * old + keep > band["room"]:
         return False
-    first = first_inside(query, stamps, row, origin)
-    size = 0
-    begin = first
-    while begin < row:
-        end = min(row, begin + STRETCH)
-        costs_of(
-            query["kind"], columns, query["column"], begin, end - begin, point, weight, scratch
-        )
-        for i in range(end - begin):
-            if scratch[i] == scratch[i] and undominated(heap, size, keep, scratch[i]):
-                size = min(size + 1, keep)
-        begin = end
-    pivot = heap[0] if size == keep else np.inf
+    first = first_inside(query, block.stamps, row, block.origin)
+    size = _least_costs(member.rule, block.columns, first, row, keep, work)
+    pivot = work.heap[0] if size == keep else np.inf
     ties = 0
     for i in range(size):
-        ties += int(heap[i] == pivot)
-    to, begin, before = base + old, first, base
-    while begin < row:
-        end = min(row, begin + STRETCH)
-        costs_of(
-            query["kind"], columns, query["column"], begin, end - begin, point, weight, scratch
-        )
-        for i in range(end - begin):
-            seq = origin + begin + i
-            while before < base + old and pool[before]["seq"] < seq:
-                before += 1
-            mark = 0
-            if before < base + old and pool[before]["seq"] == seq:
-                mark = pool[before]["mark"]
-            tied = scratch[i] == pivot and ties > 0
-            ties -= int(tied)
-            # What was told may not be forgotten, or it would be told again.
-            if tied or scratch[i] < pivot or mark != 0:
-                bags.write(pool[to], scratch[i], seq, stamps[begin + i], mark)
-                to += 1
-        begin = end
-    band["tail"] = to - base - old
+        ties += int(work.heap[i] == pivot)
+    band["tail"] = _write_best(member, block, first, row, pivot, ties, work.hits.scratch)
     for at in range(band["tail"]):
         pool[base + at] = pool[base + old + at]
     band["rule"] = PROBABILISTIC
@@ -261,12 +207,62 @@ def turn_watched(  # noqa: C901  (two passes over the window)
     # Those that waited behind the k best were the next of the skyband, not of all these.
     band["size"] = min(band["size"], band["k"])
     band["covers"] = 0
-    _clear(filter_)
+    _clear(member.filter)
     query["buffer"] = 0
-    cut(query, minima, query["width"], PORTIONS, pivot)
-    query["current"] = stamps[row - 1] // query["portion"]
+    cut(query, member.minima, query["width"], PORTIONS, pivot)
+    query["current"] = block.stamps[row - 1] // query["portion"]
     query["watch"] = WATCHED
     return True
+
+
+@compiled
+def _least_costs(
+    rule: CostRule, columns: FloatArray, first: int, end: int, keep: int, work: Workspace
+) -> int:
+    """Bring the least costs of rows into the heap, at most ``keep``; how many."""
+    scratch, size, begin = work.hits.scratch, 0, first
+    while begin < end:
+        stop = min(end, begin + STRETCH)
+        costs_of(rule, columns, begin, stop - begin, scratch)
+        for i in range(stop - begin):
+            if scratch[i] == scratch[i] and undominated(work.heap, size, keep, scratch[i]):
+                size = min(size + 1, keep)
+        begin = stop
+    return size
+
+
+@compiled
+def _write_best(
+    member: Member,
+    block: Block,
+    first: int,
+    end: int,
+    pivot: float,
+    ties: int,
+    scratch: FloatArray,
+) -> int:
+    """Write the rows below a cost, and some that have it, behind what is in the bag; how many."""
+    band, pool = member.band, member.pool
+    base, old = band["base"], band["tail"]
+    to, begin, before = base + old, first, base
+    while begin < end:
+        stop = min(end, begin + STRETCH)
+        costs_of(member.rule, block.columns, begin, stop - begin, scratch)
+        for i in range(stop - begin):
+            seq = block.origin + begin + i
+            while before < base + old and pool[before]["seq"] < seq:
+                before += 1
+            mark = 0
+            if before < base + old and pool[before]["seq"] == seq:
+                mark = pool[before]["mark"]
+            tied = scratch[i] == pivot and ties > 0
+            ties -= int(tied)
+            # What was reported may not be forgotten, or it would be reported again.
+            if tied or scratch[i] < pivot or mark != 0:
+                bags.write(pool[to], scratch[i], seq, block.stamps[begin + i], mark)
+                to += 1
+        begin = stop
+    return int(to - base - old)
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.standing.costs import compiled
+from topwater.standing.compilation import compiled
 
 _HALVES: Final = 8
 

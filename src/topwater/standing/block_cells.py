@@ -14,15 +14,10 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.costs import (
-    ABSOLUTE,
-    EUCLIDEAN,
-    LARGEST,
-    LINEAR,
-    compiled,
-    cost_of,
-)
-from topwater.standing.first_look import Marks, Narrow, look
+from topwater.standing.coarse_scan import coarse_scan
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, cost_of
+from topwater.standing.records import Block, CostRule, Hits, Workspace
 
 NO_INDEX: Final = 0
 WHERE_IT_PAYS: Final = 1
@@ -77,18 +72,12 @@ def sort_into_cells(
 
 
 @compiled
-def reach_along(
-    kind: int,
-    d: int,
-    point: FloatArray,
-    weight: FloatArray,
-    bound: float,
-    rest: float,
-) -> tuple[float, float]:
+def reach_along(rule: CostRule, d: int, bound: float, rest: float) -> tuple[float, float]:
     """Between which values of column d an object can cost at most ``bound``.
 
     ``rest`` is what the other columns add to a sum at the very least.
     """
+    kind, point, weight = rule.kind, rule.point, rule.weight
     if kind == LINEAR:
         if weight[d] == 0.0:
             return -np.inf, np.inf
@@ -110,62 +99,26 @@ def reach_along(
 
 
 @compiled
-def gather(  # noqa: C901  (the box, and whether it pays)
-    mode: int,
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    first: int,
-    last: int,
-    point: FloatArray,
-    weight: FloatArray,
+def _lines_reached(
+    rule: CostRule,
     bound: float,
     edges: FloatArray,
-    starts: IntArray,
-    order: IntArray,
     least: FloatArray,
     most: FloatArray,
-    block: int,
-    narrow: Narrow,
-    here: Narrow,
-    marks: Marks,
     box: IntArray,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
 ) -> int:
-    """As ``look``, through the cells of the block that begins at row ``block`` where that pays."""
-    dimensions = edges.shape[0]
-    if mode == NO_INDEX or bound == np.inf or first < block or base + len(point) > dimensions:
-        return look(
-            kind,
-            columns,
-            base,
-            first,
-            last,
-            point,
-            weight,
-            bound,
-            least,
-            most,
-            block,
-            narrow,
-            here,
-            marks,
-            rows,
-            costs,
-            scratch,
-        )
+    """Note the box of cells that a bound reaches; of how many lines of cells it consists."""
+    dimensions, weight = edges.shape[0], rule.weight
     total = 0.0
-    if kind == LINEAR:
+    if rule.kind == LINEAR:
         for d in range(dimensions):
             total += min(weight[d] * least[d], weight[d] * most[d])
     lines = 1
     for d in range(dimensions):
         rest = 0.0
-        if kind == LINEAR:
+        if rule.kind == LINEAR:
             rest = total - min(weight[d] * least[d], weight[d] * most[d])
-        low, high = reach_along(kind, d, point, weight, bound, rest)
+        low, high = reach_along(rule, d, bound, rest)
         box[0, d] = cell_along(edges, d, low)
         box[1, d] = cell_along(edges, d, high)
         box[2, d] = box[0, d]
@@ -173,61 +126,66 @@ def gather(  # noqa: C901  (the box, and whether it pays)
             return 0
         if d < dimensions - 1:
             lines *= box[1, d] - box[0, d] + 1
-    # Even where it is asked for, the index is no use for most of the objects.
-    share = _SHARE if mode == WHERE_IT_PAYS else 1
-    visits = lines
-    if visits * share <= last - first:
-        visits += walk(edges, starts, order, box, first, last, rows, False)
-    if visits * share > last - first:
-        return look(
-            kind,
-            columns,
-            base,
-            first,
-            last,
-            point,
-            weight,
-            bound,
-            least,
-            most,
-            block,
-            narrow,
-            here,
-            marks,
-            rows,
-            costs,
-            scratch,
-        )
-    n = walk(edges, starts, order, box, first, last, rows, True)
-    found = 0
+    return lines
+
+
+@compiled
+def _within(rule: CostRule, columns: FloatArray, bound: float, hits: Hits, n: int) -> int:
+    """Keep those of the first n rows that cost at most ``bound``, ascending; how many."""
+    rows, costs, count = hits.rows, hits.costs, 0
     for i in range(n):
         row = rows[i]
-        cost = cost_of(kind, columns, base, row, point, weight)
+        cost = cost_of(rule, columns, row)
         if cost <= bound:
-            at = found
+            at = count
             while at > 0 and rows[at - 1] > row:
                 rows[at] = rows[at - 1]
                 costs[at] = costs[at - 1]
                 at -= 1
             rows[at] = row
             costs[at] = cost
-            found += 1
-    return found
+            count += 1
+    return count
 
 
 @compiled
-def walk(
-    edges: FloatArray,
-    starts: IntArray,
-    order: IntArray,
-    box: IntArray,
-    first: int,
-    last: int,
-    rows: IntArray,
-    write: bool,
+def _through_cells(
+    rule: CostRule, block: Block, first: int, last: int, bound: float, work: Workspace
 ) -> int:
+    """Find rows through the cells that the bound reaches; -1 if those are too many."""
+    lines = _lines_reached(rule, bound, block.edges, block.least, block.most, work.box)
+    if lines == 0:
+        return 0
+    # Even where it is asked for, the index is no use for most of the objects.
+    share = _SHARE if block.mode == WHERE_IT_PAYS else 1
+    if lines * share > last - first:
+        return -1
+    visits = lines + walk(block, work.box, first, last, work.hits.rows, False)
+    if visits * share > last - first:
+        return -1
+    n = walk(block, work.box, first, last, work.hits.rows, True)
+    return _within(rule, block.columns, bound, work.hits, n)
+
+
+@inlined
+def gather(
+    rule: CostRule, block: Block, first: int, last: int, bound: float, work: Workspace
+) -> int:
+    """As ``coarse_scan``, through the cells of the block where that pays."""
+    n: int = -1
+    inside = first >= block.first and rule.column + len(rule.point) <= block.edges.shape[0]
+    if block.mode != NO_INDEX and bound < np.inf and inside:
+        n = _through_cells(rule, block, first, last, bound, work)
+    if n < 0:
+        n = coarse_scan(rule, block, first, last, bound, work)
+    return n
+
+
+@compiled
+def walk(block: Block, box: IntArray, first: int, last: int, rows: IntArray, write: bool) -> int:
     """Visit the cells of a box: how many rows they have, or (``write``) which."""
-    dimensions, slices = edges.shape[0], edges.shape[1] + 1
+    starts, order = block.starts, block.order
+    dimensions, slices = block.edges.shape[0], block.edges.shape[1] + 1
     final = dimensions - 1
     for d in range(dimensions):
         box[2, d] = box[0, d]

@@ -8,18 +8,16 @@ again in full, so that the answers are those of double precision.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from topwater.model import FloatArray, IntArray
-from topwater.standing.costs import EUCLIDEAN, compiled, cost_of, scan
-from topwater.standing.vectors import LANES, aligned, lowest, squares_within, squares_within_plane
-
-Narrow: TypeAlias = npt.NDArray[np.float32]
-Marks: TypeAlias = npt.NDArray[np.uint64]
-"""Who of a chunk, as a mask, and where the chunk begins."""
+from topwater.model import FloatArray
+from topwater.standing.compilation import compiled, inlined
+from topwater.standing.costs import EUCLIDEAN, cost_of, scan
+from topwater.standing.lanes import LANES, aligned
+from topwater.standing.records import Block, CostRule, Marks, Narrow, Workspace
+from topwater.standing.vectors import lowest, squares_within, squares_within_plane
 
 _HALF_BIT: Final = 2.0**-24
 _LARGEST: Final = 1e17
@@ -64,7 +62,7 @@ def narrow_block(
 
 
 @compiled
-def widened(
+def widened_bound(
     point: FloatArray, bound: float, least: FloatArray, most: FloatArray, here: Narrow
 ) -> float:
     """The bound that nothing within ``bound`` exceeds in single precision, or -1 if that is no use.
@@ -90,7 +88,7 @@ def widened(
 
 
 @compiled
-def _glance(
+def _mark_chunks(
     narrow: Narrow, first: int, last: int, here: Narrow, bound: np.float32, marks: Marks
 ) -> int:
     """Note the chunks that have somebody within the bound, and who; how many there are.
@@ -111,42 +109,28 @@ def _glance(
     return n
 
 
-@compiled
-def look(
-    kind: int,
-    columns: FloatArray,
-    base: int,
-    first: int,
-    last: int,
-    point: FloatArray,
-    weight: FloatArray,
-    bound: float,
-    least: FloatArray,
-    most: FloatArray,
-    block: int,
-    narrow: Narrow,
-    here: Narrow,
-    marks: Marks,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
+@inlined
+def coarse_scan(
+    rule: CostRule, block: Block, first: int, last: int, bound: float, work: Workspace
 ) -> int:
     """As ``scan``, with a first look where there can be one."""
-    wide = -1.0
-    if kind == EUCLIDEAN and first >= block and base == 0 and len(point) == len(narrow):
-        wide = widened(point, bound, least, most, here)
+    start, hits, wide = block.first, work.hits, -1.0
+    fits = rule.column == 0 and len(rule.point) == len(block.narrow)
+    if rule.kind == EUCLIDEAN and first >= start and fits:
+        wide = widened_bound(rule.point, bound, block.least, block.most, work.here)
     if wide < 0.0:
-        return scan(kind, columns, base, first, last, point, weight, bound, rows, costs, scratch)
-    n = _glance(narrow, first - block, last - block, here, np.float32(wide), marks)
-    found = 0
+        return scan(rule, block.columns, first, last, bound, hits)
+    single = np.float32(wide)
+    n = _mark_chunks(block.narrow, first - start, last - start, work.here, single, work.marks)
+    count = 0
     for i in range(n):
-        mask, start = marks[0, i], block + np.int64(marks[1, i])
+        mask, chunk = work.marks[0, i], start + np.int64(work.marks[1, i])
         while mask:
-            row = start + lowest(mask)
+            row = chunk + lowest(mask)
             mask &= mask - np.uint64(1)
             if first <= row < last:
-                cost = cost_of(EUCLIDEAN, columns, base, row, point, weight)
-                rows[found] = row
-                costs[found] = cost
-                found += int(cost <= bound)
-    return found
+                cost = cost_of(rule, block.columns, row)
+                hits.rows[count] = row
+                hits.costs[count] = cost
+                count += int(cost <= bound)
+    return count

@@ -12,10 +12,21 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing import bags
-from topwater.standing.bags import NEVER, PASSED, PROBABILISTIC, REPORTED, Record, Records
-from topwater.standing.costs import compiled, scan
-from topwater.standing.selection import nearly_selected, undominated
+from topwater.standing import candidate_bags as bags
+from topwater.standing.compilation import compiled
+from topwater.standing.costs import scan
+from topwater.standing.order_statistics import nearly_selected, undominated
+from topwater.standing.records import (
+    NEVER,
+    PASSED,
+    PROBABILISTIC,
+    REPORTED,
+    Block,
+    Member,
+    Record,
+    Records,
+    Workspace,
+)
 
 
 @compiled
@@ -39,21 +50,15 @@ def first_from(stamps: IntArray, row: int, end: int, stamp: int) -> int:
 
 
 @compiled
-def trim(
-    bag: Record,
-    pool: Records,
-    scratch: FloatArray,
-    minima: FloatArray,
-    ring: int,
-    slots: int,
-    portion: int,
-) -> None:
+def trim(bag: Record, member: Member, slots: int, scratch: FloatArray) -> None:
     """Keep the best of a probabilistic bag, its limit or a few more, and lower its bound to them.
 
     With a filter, what is forgotten without having been passed on lowers its portion's bound. So it
-    does in a watched query; and there what was told stays until it can't come back, or it would be
-    told again.
+    does in a watched query; and there what was reported stays until it can't come back, or it would
+    be reported again. Without either, ``slots`` is 0.
     """
+    pool, minima = member.pool, member.minima
+    ring, portion = member.record["ring"], member.record["portion"]
     base = bag["base"]
     first, end = base + bag["head"], base + bag["tail"]
     for at in range(first, end):
@@ -92,130 +97,79 @@ def pass_on(
 
 
 @compiled
-def pass_refused(
-    query: Record,
-    band: Record,
-    filter_: Record,
-    pool: Records,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    origin: int,
-    end: int,
-    leaving: int,
-    gamma: float,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
-    heap: FloatArray,
-) -> bool:
+def pass_refused(member: Member, block: Block, leaving: int, work: Workspace) -> bool:
     """Look again at all objects of a portion that leaves, and pass on what may still matter.
 
     From the youngest back: what k of the filter's best and the younger of the portion beat can't.
     False: the query's bag needs room.
     """
+    query, band, filter_, pool = member.record, member.band, member.filter, member.pool
+    rows, costs, stamps, origin = work.hits.rows, work.hits.costs, block.stamps, block.origin
     k = band["k"]
-    first = first_from(stamps, 0, end, leaving * query["portion"])
+    first = first_from(stamps, 0, block.end, leaving * query["portion"])
     first = max(first, query["born"] - origin)
-    last = first_from(stamps, first, end, (leaving + 1) * query["portion"])
+    last = first_from(stamps, first, block.end, (leaving + 1) * query["portion"])
     # The first half of the heap is for pruning the bag.
-    best, size = heap[len(heap) // 2 :], 0
+    best, size = work.heap[len(work.heap) // 2 :], 0
     for at in range(filter_["top"], filter_["top"] + min(filter_["size"], k)):
         undominated(best, size, k, pool[at]["cost"])
         size += 1
     bound = bags.kth_cost(filter_, pool)
     while first < last:
         piece = max(first, last - len(rows) + 1)
-        n = scan(
-            query["kind"],
-            columns,
-            query["column"],
-            piece,
-            last,
-            point,
-            weight,
-            bound,
-            rows,
-            costs,
-            scratch,
-        )
+        n = scan(member.rule, block.columns, piece, last, bound, work.hits)
         for i in range(n - 1, -1, -1):
             if undominated(best, size, k, costs[i]):
                 size = min(size + 1, k)
                 seq, stamp = origin + rows[i], stamps[rows[i]]
                 known = bags.position_of(band, pool, seq) >= 0
-                if not known and not pass_on(band, pool, costs[i], seq, stamp, gamma, heap):
+                if not known and not pass_on(
+                    band, pool, costs[i], seq, stamp, member.gamma, work.heap
+                ):
                     return False
         last = piece
     return True
 
 
 @compiled
-def leave(
-    query: Record,
-    band: Record,
-    filter_: Record,
-    pool: Records,
-    minima: FloatArray,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    origin: int,
-    end: int,
-    upto: int,
-    gamma: float,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
-    heap: FloatArray,
-) -> bool:
+def pass_remembered(member: Member, after: int, heap: FloatArray) -> bool:
+    """Pass on what the filter remembers and has a stamp below ``after``. False: no room."""
+    band, filter_, pool = member.band, member.filter, member.pool
+    while filter_["head"] < filter_["tail"]:
+        here = filter_["base"] + filter_["head"]
+        entry = pool[here]
+        if entry["stamp"] >= after:
+            break
+        cost, seq, stamp = entry["cost"], entry["seq"], entry["stamp"]
+        matters = (
+            entry["mark"] & PASSED == 0
+            and bags.beaten_after(pool, here, filter_["base"] + filter_["tail"]) < band["k"]
+        )
+        if matters and not pass_on(band, pool, cost, seq, stamp, member.gamma, heap):
+            return False
+        filter_["head"] += 1
+    return True
+
+
+@compiled
+def leave(member: Member, block: Block, upto: int, work: Workspace) -> bool:
     """Let the portions up to ``upto`` stop being recent. False: the query's bag needs room.
 
     It can be called again after the room was made: what was passed on is not passed on twice.
     """
-    portion, k = query["portion"], band["k"]
+    query, filter_, pool, minima = member.record, member.filter, member.pool, member.minima
     while query["left"] <= upto:
         leaving = query["left"]
-        after = (leaving + 1) * portion
-        while filter_["head"] < filter_["tail"]:
-            here = filter_["base"] + filter_["head"]
-            entry = pool[here]
-            if entry["stamp"] >= after:
-                break
-            cost, seq, stamp = entry["cost"], entry["seq"], entry["stamp"]
-            matters = (
-                entry["mark"] & PASSED == 0
-                and bags.beaten_after(pool, here, filter_["base"] + filter_["tail"]) < k
-            )
-            if matters and not pass_on(band, pool, cost, seq, stamp, gamma, heap):
-                return False
-            filter_["head"] += 1
+        after = (leaving + 1) * query["portion"]
+        if not pass_remembered(member, after, work.heap):
+            return False
         if filter_["oldest"] < after:
             bags.top_drop(filter_, pool, after - 1)
-            if filter_["size"] < k and filter_["covers"] == 0:
+            if filter_["size"] < member.band["k"] and filter_["covers"] == 0:
                 bags.refill(filter_, pool)
         kth = bags.kth_cost(filter_, pool)
         slot = query["ring"] + leaving % query["slots"]
-        if minima[slot] < kth and not pass_refused(
-            query,
-            band,
-            filter_,
-            pool,
-            columns,
-            point,
-            weight,
-            stamps,
-            origin,
-            end,
-            leaving,
-            gamma,
-            rows,
-            costs,
-            scratch,
-            heap,
-        ):
+        if minima[slot] < kth and not pass_refused(member, block, leaving, work):
             return False
         minima[slot] = np.inf
         query["left"] += 1
@@ -223,54 +177,19 @@ def leave(
 
 
 @compiled
-def enter_portion(
-    query: Record,
-    band: Record,
-    filter_: Record,
-    pool: Records,
-    minima: FloatArray,
-    columns: FloatArray,
-    point: FloatArray,
-    weight: FloatArray,
-    stamps: IntArray,
-    origin: int,
-    end: int,
-    current: int,
-    gamma: float,
-    rows: IntArray,
-    costs: FloatArray,
-    scratch: FloatArray,
-    heap: FloatArray,
-) -> bool:
+def enter_portion(member: Member, block: Block, current: int, work: Workspace) -> bool:
     """Begin a portion: let old ones leave, and raise the filter's bound for it. False: no room."""
+    query, filter_ = member.record, member.filter
     portion = query["portion"]
     if query["current"] == -NEVER:
         query["left"] = current
     gone = ((current + 1) * portion - 1 - query["buffer"]) // portion
     held = filter_["tail"] - filter_["head"]
-    if not leave(
-        query,
-        band,
-        filter_,
-        pool,
-        minima,
-        columns,
-        point,
-        weight,
-        stamps,
-        origin,
-        end,
-        min(gone, query["current"]),
-        gamma,
-        rows,
-        costs,
-        scratch,
-        heap,
-    ):
+    if not leave(member, block, min(gone, query["current"]), work):
         return False
     query["left"] = max(query["left"], gone + 1)
     query["current"] = current
-    kth = bags.kth_cost(filter_, pool)
+    kth = bags.kth_cost(filter_, member.pool)
     if kth == np.inf or (filter_["rule"] != PROBABILISTIC and filter_["spare"] == 0):
         filter_["bound"] = np.inf
     elif filter_["rule"] != PROBABILISTIC:

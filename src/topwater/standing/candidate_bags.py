@@ -15,53 +15,12 @@ less, or costs the same and is younger.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.costs import compiled
-from topwater.standing.selection import undominated
-
-Records: TypeAlias = npt.NDArray[np.void]
-Record: TypeAlias = Any
-"""One of the records below; NumPy has no better type for it."""
-
-ENTRY: Final = np.dtype(
-    [("cost", "f8"), ("seq", "i8"), ("stamp", "i8"), ("beaten", "i4"), ("mark", "i4")]
-)
-"""An object in a bag: its cost, its position, its stamp, by how many it is beaten, its marks."""
-
-BAG: Final = np.dtype(
-    [
-        ("base", "i8"),  # where its stretch of the pool begins
-        ("room", "i8"),  # and how long it is
-        ("head", "i8"),  # the first that counts
-        ("tail", "i8"),  # one after the last
-        ("top", "i8"),  # where its top begins
-        ("wide", "i8"),  # how many it has room for
-        ("size", "i8"),  # how many are in it
-        ("covers", "i8"),  # 1 if the bag has no other
-        ("oldest", "i8"),  # the oldest stamp of the k best
-        ("k", "i8"),
-        ("rule", "i8"),  # STRICT, RELAXED or PROBABILISTIC
-        ("limit", "i8"),  # where pruning starts; how many a probabilistic bag keeps
-        ("spare", "i8"),  # how many more gather before a trim; 1 if another filter has a bound
-        ("bound", "f8"),  # what costs more is refused
-    ]
-)
-
-STRICT: Final = 0
-RELAXED: Final = 1
-PROBABILISTIC: Final = 2
-"""When the dominated, or the poor, are forgotten."""
-
-REPORTED: Final = 1
-PASSED: Final = 2
-"""Marks: was in the top once; was let through by the filter."""
-
-NEVER: Final = 1 << 62
+from topwater.standing.compilation import compiled
+from topwater.standing.order_statistics import undominated
+from topwater.standing.records import NEVER, STRICT, Record, Records
 
 
 def positions_in(pool: Records, first: IntArray, sizes: IntArray) -> IntArray:
