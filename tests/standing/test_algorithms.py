@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,11 @@ from topwater.errors import QueryError
 from topwater.standing import Standing
 from topwater.standing.algorithms import Settings, algorithms
 from topwater_lab.rivals import RIVALS
+
+NAMES = {f"{band}a{filter_}" for band in "sr" for filter_ in ("", "sf", "rf", "pf")} | {
+    "pa",
+    "auto",
+}
 
 
 @pytest.mark.parametrize("name", RIVALS)
@@ -47,3 +53,33 @@ def test_an_unknown_name_shows_all_that_there_are() -> None:
     with pytest.raises(QueryError) as caught:
         Settings(("x",), algorithm="best")
     assert set(caught.value.fix.removeprefix("use one of: ").split(", ")) == {*algorithms, *RIVALS}
+
+
+def test_all_compositions_have_a_name() -> None:
+    assert set(algorithms) >= NAMES
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_makes_an_engine_without_queries(name: str) -> None:
+    for timed in (False, True):
+        engine = algorithms[name](Settings(("x", "y"), name), timed)
+        assert (engine.reach, engine.held().tolist()) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"columns": ()}, "columns"),
+        ({"columns": ("x", "x")}, "columns"),
+        ({"columns": ("x", "time")}, "columns"),
+        ({"gamma": -1}, "gamma"),
+        ({"additional": True}, "additional"),
+        ({"cells": 1}, "cells"),
+        ({"indexed": "never"}, "indexed"),
+        ({"buffer": 0}, "buffer"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong: dict[str, Any], field: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Settings(**({"columns": ("x",)} | wrong))
+    assert caught.value.field == field

@@ -17,7 +17,7 @@ from topwater.standing.coarse_scan import (
     widened_bound,
 )
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, costs_of
-from topwater.standing.records import RESULT, Block, CostRule, Hits, Workspace
+from topwater.standing.kernel_records import RESULT, Block, CostRule, Hits, Workspace
 
 ROWS = 300
 

@@ -154,16 +154,15 @@ def take_in(
         The rows; and of each candidate before, how many better ones live as long.
     codes, sorted_codes
         How many codes there are, and whether smaller ones belong to smaller keys.
-    size, room
-        How many members a window has; one more than there can be candidates.
-    forgotten_at
-        The latest time of an object that was forgotten.
+    size, room, forgotten_at
+        How many members a window has; one more than there can be candidates; the latest time of
+        one that was forgotten.
 
     Returns
     -------
     ranking, fate, forgotten_at, tied
-        The candidates; what became of each row; the latest time of one that was forgotten; and
-        whether the loop stopped at a tie, in which case the rest means nothing.
+        The candidates; what became of each row; the latest time as above; and whether the loop
+        stopped at a tie, in which case the rest means nothing.
     """
     score, time, code, end, vague = pool
     m = len(beaten_before)

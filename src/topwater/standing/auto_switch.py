@@ -23,11 +23,8 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing import candidate_bags as bags
-from topwater.standing.compilation import compiled
 from topwater.standing.costs import STRETCH, cost_of, costs_of
-from topwater.standing.order_statistics import undominated
-from topwater.standing.recent_filter import first_from
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     NEVER,
     PROBABILISTIC,
     RELAXED,
@@ -38,6 +35,9 @@ from topwater.standing.records import (
     Records,
     Workspace,
 )
+from topwater.standing.numba_options import compiled
+from topwater.standing.order_statistics import undominated
+from topwater.standing.recent_filter import first_from
 
 UNWATCHED: Final = 0
 WATCHED: Final = 1

@@ -15,9 +15,9 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing.coarse_scan import coarse_scan
-from topwater.standing.compilation import compiled, inlined
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, cost_of
-from topwater.standing.records import Block, CostRule, Hits, Workspace
+from topwater.standing.kernel_records import Block, CostRule, Hits, Workspace
+from topwater.standing.numba_options import compiled, inlined
 
 NO_INDEX: Final = 0
 WHERE_IT_PAYS: Final = 1

@@ -9,7 +9,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.standing.block_cells import ALWAYS, NO_INDEX, WHERE_IT_PAYS, sort_into_cells
 from topwater.standing.coarse_scan import narrow_block, narrow_columns
-from topwater.standing.records import Block
+from topwater.standing.kernel_records import Block
 
 BLOCK = 1 << 14
 """Rows that are fed to one query before the next one has its turn.

@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.compilation import compiled
+from topwater.standing.kernel_records import NEVER, STRICT, Record, Records
+from topwater.standing.numba_options import compiled
 from topwater.standing.order_statistics import undominated
-from topwater.standing.records import NEVER, STRICT, Record, Records
 
 
 def positions_in(pool: Records, first: IntArray, sizes: IntArray) -> IntArray:

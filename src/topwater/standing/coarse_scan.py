@@ -13,10 +13,10 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.standing.compilation import compiled, inlined
 from topwater.standing.costs import EUCLIDEAN, cost_of, scan
+from topwater.standing.kernel_records import Block, CostRule, Marks, Narrow, Workspace
 from topwater.standing.lanes import LANES, aligned
-from topwater.standing.records import Block, CostRule, Marks, Narrow, Workspace
+from topwater.standing.numba_options import compiled, inlined
 from topwater.standing.vectors import lowest, squares_within, squares_within_plane
 
 _HALF_BIT: Final = 2.0**-24

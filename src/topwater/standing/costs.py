@@ -11,9 +11,9 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.standing.compilation import compiled
+from topwater.standing.kernel_records import CostRule, Hits
 from topwater.standing.lanes import LANES
-from topwater.standing.records import CostRule, Hits
+from topwater.standing.numba_options import compiled
 from topwater.standing.vectors import lowest, not_above
 
 EUCLIDEAN: Final = 0

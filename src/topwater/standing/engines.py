@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.records import Records
+from topwater.standing.kernel_records import Records
 
 
 @dataclass(frozen=True, slots=True)

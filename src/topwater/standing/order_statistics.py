@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.standing.compilation import compiled
+from topwater.standing.numba_options import compiled
 
 _HALVES: Final = 8
 

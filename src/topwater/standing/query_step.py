@@ -6,8 +6,8 @@ import numpy as np
 
 from topwater.standing import candidate_bags as bags
 from topwater.standing.auto_switch import WATCHED, refused_from
-from topwater.standing.compilation import compiled, inlined
-from topwater.standing.records import REPORTED, Arrival, Block, Hits, Member, Record, Records
+from topwater.standing.kernel_records import REPORTED, Arrival, Block, Hits, Member, Record, Records
+from topwater.standing.numba_options import compiled, inlined
 
 
 @compiled

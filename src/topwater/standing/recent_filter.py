@@ -13,10 +13,8 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing import candidate_bags as bags
-from topwater.standing.compilation import compiled
 from topwater.standing.costs import scan
-from topwater.standing.order_statistics import nearly_selected, undominated
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     NEVER,
     PASSED,
     PROBABILISTIC,
@@ -27,6 +25,8 @@ from topwater.standing.records import (
     Records,
     Workspace,
 )
+from topwater.standing.numba_options import compiled
+from topwater.standing.order_statistics import nearly_selected, undominated
 
 
 @compiled

@@ -11,14 +11,14 @@ from topwater.candidates.published.criterion import limit
 from topwater.model import FloatArray, IntArray
 from topwater.standing.auto_switch import PORTIONS, UNWATCHED, WATCHED
 from topwater.standing.block_cells import NO_INDEX
+from topwater.standing.block_feed import feed_all
 from topwater.standing.block_index import BLOCK, BlockIndex
 from topwater.standing.candidate_bags import positions_in
 from topwater.standing.coarse_scan import room_for_marks
 from topwater.standing.composition import Composition
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import NumericQuery
-from topwater.standing.feed import feed_all
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     BAG,
     CRAMPED,
     ENTRY,

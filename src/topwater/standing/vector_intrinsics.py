@@ -15,8 +15,8 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
-from topwater.standing.compilation import compiled
 from topwater.standing.lanes import LANES
+from topwater.standing.numba_options import compiled
 
 cgutils: Any = _cgutils
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from topwater.standing.compilation import compiled
 from topwater.standing.lanes import LANES
+from topwater.standing.numba_options import compiled
 
 Floats = npt.NDArray[np.floating]
 

@@ -25,10 +25,10 @@ import numpy as np
 from topwater.model import FloatArray
 from topwater.scoring import Euclidean
 from topwater.standing import StandingQuery
-from topwater.standing.compilation import compiled
 from topwater.standing.costs import EUCLIDEAN, costs_of
+from topwater.standing.kernel_records import CostRule
 from topwater.standing.lanes import aligned
-from topwater.standing.records import CostRule
+from topwater.standing.numba_options import compiled
 
 RANDOM_ORDER = ("uniform", "clustered", "tight")
 _SENSORS = 50

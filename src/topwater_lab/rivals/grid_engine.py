@@ -23,7 +23,7 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.standing.candidate_bags import positions_in
 from topwater.standing.costs import STRETCH
 from topwater.standing.engines import NumericQuery
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     BAG,
     CRAMPED,
     ENTRY,

@@ -8,9 +8,9 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.standing import candidate_bags as bags
-from topwater.standing.compilation import compiled, inlined
 from topwater.standing.costs import cost_of, scan
-from topwater.standing.records import CostRule, Hits, Record, Records
+from topwater.standing.kernel_records import CostRule, Hits, Record, Records
+from topwater.standing.numba_options import compiled, inlined
 from topwater_lab.rivals.window_grid import (
     Grid,
     Listing,

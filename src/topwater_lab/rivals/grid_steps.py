@@ -20,12 +20,8 @@ import numpy as np
 
 from topwater.model import FloatArray
 from topwater.standing import candidate_bags as bags
-from topwater.standing.compilation import compiled, inlined
 from topwater.standing.costs import cost_of
-from topwater.standing.order_statistics import select
-from topwater.standing.query_step import report
-from topwater.standing.recent_filter import first_from
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     CRAMPED,
     FED,
     FULL,
@@ -35,7 +31,18 @@ from topwater.standing.records import (
     Record,
     Records,
 )
-from topwater_lab.rivals.grid_search import Scene, Watchers, rule_of, search, watch_anew
+from topwater.standing.numba_options import compiled, inlined
+from topwater.standing.order_statistics import select
+from topwater.standing.query_step import report
+from topwater.standing.recent_filter import first_from
+from topwater_lab.rivals.grid_search import (
+    Scene,
+    Stream,
+    Watchers,
+    rule_of,
+    search,
+    watch_anew,
+)
 from topwater_lab.rivals.window_grid import cell_of, store
 
 SCARCE: Final = 3
@@ -214,8 +221,8 @@ def _step(q: int, cost: float, row: int, scene: Scene, size: int) -> tuple[int, 
 
 
 @inlined
-def _price(q: int, row: int, watchers: Watchers, columns: FloatArray) -> float:
-    return float(cost_of(rule_of(watchers, q), columns, row))
+def _price(q: int, row: int, watchers: Watchers, stream: Stream) -> float:
+    return float(cost_of(rule_of(watchers, q), stream.columns, row))
 
 
 @inlined
@@ -228,7 +235,7 @@ def _losing(block: int, row: int, scene: Scene, count: int) -> int:
             continue
         if watchers.due[q] <= stamp:
             space.due[count] = q
-            space.prices[count] = _price(q, row, watchers, scene.stream.columns)
+            space.prices[count] = _price(q, row, watchers, scene.stream)
             count += 1
         soonest = min(soonest, watchers.due[q])
     watchers.soonest[block] = soonest
@@ -245,7 +252,7 @@ def _watching(word: int, cell: int, row: int, scene: Scene, count: int) -> int:
         left ^= bit
         q = BLOCK * word + _LOWEST[(bit * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
         query = watchers.queries[q]
-        cost = _price(q, row, watchers, stream.columns)
+        cost = _price(q, row, watchers, stream)
         if cost <= query["bound"]:
             if query["done"] <= stream.origin + row and watchers.due[q] > stream.stamps[row]:
                 space.due[count] = q

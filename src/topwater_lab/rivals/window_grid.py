@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from topwater.model import FloatArray, IntArray
-from topwater.standing.compilation import compiled, inlined
 from topwater.standing.costs import EUCLIDEAN, LARGEST, LINEAR, SQUARES
-from topwater.standing.records import CostRule, Record, Records
+from topwater.standing.kernel_records import CostRule, Record, Records
+from topwater.standing.numba_options import compiled, inlined
 
 CELL: Final = np.dtype([("base", "i8"), ("room", "i8"), ("head", "i8"), ("tail", "i8")])
 """A stretch of the storage, how long it is, its first object that counts, one after its last."""

@@ -11,7 +11,7 @@ from tests.support.standing_steps import results_of, streams, top
 from topwater.model import FloatArray, IntArray
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES, costs_of
 from topwater.standing.engines import NumericQuery
-from topwater.standing.records import CostRule, Records
+from topwater.standing.kernel_records import CostRule, Records
 from topwater_lab.rivals.grid_engine import Gridded
 
 KINDS = (EUCLIDEAN, LARGEST, ABSOLUTE, SQUARES, LINEAR)

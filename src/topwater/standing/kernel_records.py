@@ -2,6 +2,9 @@
 
 Arrays are handed over in named tuples. From Python that costs two microseconds more than one by
 one, once per block of the stream; in compiled code a tuple is taken apart and costs nothing.
+
+Numba's cache on disk knows the classes below by name and module. One that moves or is renamed has
+to stay importable from its old place for a release, or old caches can't be read.
 """
 
 from __future__ import annotations

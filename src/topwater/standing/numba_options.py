@@ -8,6 +8,7 @@ if this Numba has it. Without it everything works, more slowly.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from numba import njit
@@ -19,10 +20,9 @@ def without_counts() -> dict[str, Any]:
     """The option that leaves out reference counts; nothing if this Numba does not know it."""
     option = {"_nrt": False}
     try:
-        from numba.core.compiler import Flags
-        from numba.core.registry import cpu_target
-
-        cpu_target.options.parse_as_flags(Flags(), {"nopython": True, **option})
+        flags: Any = import_module("numba.core.compiler").Flags()
+        target: Any = import_module("numba.core.registry").cpu_target
+        target.options.parse_as_flags(flags, {"nopython": True, **option})
     except (ImportError, AttributeError, KeyError, TypeError):
         return {}
     return option

@@ -25,10 +25,7 @@ from topwater.standing.auto_switch import (
     watch_portion,
 )
 from topwater.standing.block_cells import gather
-from topwater.standing.compilation import compiled, inlined
-from topwater.standing.query_step import move_up, raise_bound, take, wait
-from topwater.standing.recent_filter import enter_portion, first_from, trim
-from topwater.standing.records import (
+from topwater.standing.kernel_records import (
     CRAMPED,
     FED,
     FULL,
@@ -41,6 +38,9 @@ from topwater.standing.records import (
     Queries,
     Workspace,
 )
+from topwater.standing.numba_options import compiled, inlined
+from topwater.standing.query_step import move_up, raise_bound, take, wait
+from topwater.standing.recent_filter import enter_portion, first_from, trim
 
 _PIECES: Final = 8
 _REFUSED: Final = 0
