@@ -19,6 +19,11 @@ def pool_of(seed: int, size: int, keys: int) -> Pool:
     return Pool(score, time, code, time // 10, np.zeros(size, np.bool_))
 
 
+def taken(pool: Pool, rows: IntArray) -> Pool:
+    score, time, code, end, vague = pool
+    return Pool(score[rows], time[rows], code[rows], end[rows], vague[rows])
+
+
 def rank(pool: Pool, row: int) -> tuple[float, int, int]:
     return -pool.score[row], -pool.time[row], pool.code[row]
 
@@ -58,10 +63,10 @@ def test_candidates_are_those_of_counting(seed: int, size: int) -> None:
 
 def test_arrivals_in_two_parts_lead_to_the_same() -> None:
     whole, half = pool_of(3, 60, 25), 30
-    first = Pool(*(column[:half].copy() for column in whole))
+    first = taken(whole, np.arange(half))
     early, _, forgotten_at, _ = take_in(first, NONE, 25, 3, 61, -1, True)
     rows = np.concatenate([early.order, np.arange(half, 60)])
-    second = Pool(*(column[rows] for column in whole))
+    second = taken(whole, rows)
     late, *_ = take_in(second, early.beaten, 25, 3, 61, forgotten_at, True)
     together, *_ = take_in(whole, NONE, 25, 3, 61, -1, True)
     assert rows[late.order].tolist() == together.order.tolist()

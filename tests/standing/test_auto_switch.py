@@ -10,14 +10,14 @@ from topwater.model import FloatArray
 from topwater.standing.auto_switch import (
     EXACT,
     WATCHED,
-    clings,
-    cut,
-    drifts,
+    begin_portion,
+    cut_into_portions,
     first_inside,
-    refused_from,
+    least_refused,
+    seems_ordered,
     turn_exact,
     turn_watched,
-    watch_portion,
+    window_seems_ordered,
 )
 from topwater.standing.costs import LINEAR
 from topwater.standing.kernel_records import PROBABILISTIC, RELAXED, CostRule, Member
@@ -38,30 +38,30 @@ def values(kind: str, size: int = 300) -> FloatArray:
 @pytest.mark.parametrize(("kind", "smooth"), [("random", False), ("rising", True), ("waves", True)])
 def test_turning_points_tell_the_order(kind: str, smooth: bool) -> None:
     member, block, scratch = member_of(BY_VALUE, 2, WIDTH), block_of(values(kind)), np.empty(600)
-    assert [clings(member, block, row, scratch) for row in (100, 200, 300)] == [smooth] * 3
-    assert drifts(member, block, 300, scratch) == smooth
-    assert not clings(member, block, 10, scratch)
+    assert [seems_ordered(member, block, row, scratch) for row in (100, 200, 300)] == [smooth] * 3
+    assert window_seems_ordered(member, block, 300, scratch) == smooth
+    assert not seems_ordered(member, block, 10, scratch)
 
 
 def test_a_slow_rise_below_the_noise_drifts_though_it_does_not_cling() -> None:
     noise = np.random.default_rng(6).random(300)
     block, scratch = block_of((noise + np.arange(300) / 40)[None, :].copy()), np.empty(600)
     member = member_of(BY_VALUE, 2, WIDTH)
-    assert not clings(member, block, 300, scratch)
-    assert drifts(member, block, 300, scratch)
+    assert not seems_ordered(member, block, 300, scratch)
+    assert window_seems_ordered(member, block, 300, scratch)
 
 
 def test_bounds_of_portions_are_forgotten_with_them() -> None:
     member = member_of(BY_VALUE, 2, WIDTH)
-    cut(member.record, member.minima, WIDTH, 4, 2.0)
+    cut_into_portions(member.record, member.minima, WIDTH, 4, 2.0)
     assert (member.record["portion"], member.record["slots"]) == (25, 7)
-    assert refused_from(member.record, member.minima) == 2.0
+    assert least_refused(member.record, member.minima) == 2.0
     member.record["current"], member.minima[3] = 3, 1.0
-    watch_portion(member.record, member.minima, 5)
+    begin_portion(member.record, member.minima, 5)
     assert np.isinf(member.minima[4:6]).all()
-    assert refused_from(member.record, member.minima) == 1.0
-    watch_portion(member.record, member.minima, 30)
-    assert refused_from(member.record, member.minima) == np.inf
+    assert least_refused(member.record, member.minima) == 1.0
+    begin_portion(member.record, member.minima, 30)
+    assert least_refused(member.record, member.minima) == np.inf
 
 
 def turned(kind: str) -> tuple[Member, FloatArray, bool]:
@@ -78,7 +78,7 @@ def test_a_watched_query_keeps_the_best_of_the_window() -> None:
     assert done
     assert entries(member.band, member.pool) == expected
     assert (member.band["rule"], member.record["watch"]) == (PROBABILISTIC, WATCHED)
-    assert member.band["bound"] == refused_from(member.record, member.minima) == least[-1]
+    assert member.band["bound"] == least_refused(member.record, member.minima) == least[-1]
 
 
 def test_no_query_is_watched_while_costs_rise() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.standing_arrays import block_of, member_of, room_to_work
 from tests.support.standing_steps import results_of, streams
-from topwater.standing.block_feed import feed
+from topwater.standing.block_feed import feed_query
 from topwater.standing.costs import LINEAR
 from topwater.standing.kernel_records import (
     CRAMPED,
@@ -30,7 +30,7 @@ def fed(member: Member, values: np.ndarray, results: int = 400) -> tuple[set[tup
     seen: list[tuple[int, int]] = []
     ended, calls = FULL, 0
     while ended != FED:
-        ended, size = feed(member, block, work, 0)
+        ended, size = feed_query(member, block, work, 0)
         found = work.results[:size]
         seen += zip(found["seq"].tolist(), found["step"].tolist(), strict=True)
         calls += 1
@@ -62,5 +62,5 @@ def test_a_bag_without_room_stops_before_the_step() -> None:
     values = np.ascontiguousarray(np.arange(100.0)[None, ::-1])[:, ::-1].copy()
     member = member_of(BY_VALUE, 2, 90, band=STRICT)
     member.band["room"] = 10
-    ended, size = feed(member, block_of(values), room_to_work(1), 0)
+    ended, size = feed_query(member, block_of(values), room_to_work(1), 0)
     assert (ended, size, member.record["done"]) == (CRAMPED, 2, 11)

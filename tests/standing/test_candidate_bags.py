@@ -31,7 +31,7 @@ def test_bag_and_top_are_those_of_a_list(k: int, rule: int, seed: int) -> None:
         bags.skip_expired(bag, pool, seq - 25)
         assert bags.has_room(bag, pool)
         new = bags.insert(bag, pool, cost, seq, seq, 0)
-        bags.place(bag, pool, cost, seq, seq)
+        bags.place_in_top(bag, pool, cost, seq, seq)
         if bag["size"] < k and bag["covers"] == 0:
             bags.refill(bag, pool)
         bags.tidy(bag, pool, new, 0.2, heap)
@@ -61,7 +61,7 @@ def test_entries_are_found_by_position_and_in_their_order() -> None:
     assert bags.position_of(bag, pool, 9) == bag["base"] + 2
     assert bags.position_of(bag, pool, 4) == -1
     assert bags.beaten_after(pool, bag["base"], bag["base"] + 4) == 0
-    assert bags.following(bag, pool) == bag["base"]
+    assert bags.next_best(bag, pool) == bag["base"]
     first, sizes = np.array([bag["base"] + 1]), np.array([2])
     assert bags.positions_in(pool, first, sizes).tolist() == [5, 9]
 

@@ -8,7 +8,7 @@ from tests.support.standing_arrays import block_of, entries, member_of, room_to_
 from topwater.standing import candidate_bags as bags
 from topwater.standing.costs import LINEAR
 from topwater.standing.kernel_records import PROBABILISTIC, RESULT, Arrival, CostRule
-from topwater.standing.query_step import move_up, raise_bound, report, take, wait
+from topwater.standing.query_step import move_up, raise_bound, report, take_step, take_waiting
 
 BY_VALUE = CostRule(LINEAR, 0, np.zeros(1), np.ones(1))
 
@@ -25,7 +25,7 @@ def test_steps_report_each_object_when_it_first_is_among_the_best() -> None:
     member, results, size = member_of(BY_VALUE, 2, 5), np.zeros(200, RESULT), 0
     seen: dict[int, int] = {}
     for seq, cost in enumerate(costs.tolist(), 1):
-        new, doubt, size = take(member, True, Arrival(cost, seq, seq), results, size)
+        new, doubt, size = take_step(member, True, Arrival(cost, seq, seq), results, size)
         bags.tidy(member.band, member.pool, new, 0.2, np.empty(8))
         inside = range(max(1, seq - 4), seq + 1)
         best = sorted(inside, key=lambda at: (costs[at - 1], -at))[:2]
@@ -65,10 +65,10 @@ def test_those_that_only_wait_are_written_until_one_ranks_or_it_is_time() -> Non
     values = np.array([[0.5, 0.6, 9.0, 3.0, 9.0, 4.0, 0.1, 5.0]])
     for seq in (1, 2):
         bags.insert(member.band, member.pool, values[0, seq - 1], seq, seq, 0)
-        bags.place(member.band, member.pool, values[0, seq - 1], seq, seq)
+        bags.place_in_top(member.band, member.pool, values[0, seq - 1], seq, seq)
     member.band["bound"], hits, block = 6.0, work.hits, block_of(values)
     hits.rows[:6], hits.costs[:6] = np.arange(2, 8), values[0, 2:]
-    assert wait(member.band, member, block, hits, 3, 5, 0, 6) == 3
-    assert wait(member.band, member, block, hits, -1, 99, 3, 6) == 4
+    assert take_waiting(member.band, member, block, hits, 3, 5, 0, 6) == 3
+    assert take_waiting(member.band, member, block, hits, -1, 99, 3, 6) == 4
     assert [seq for _, seq in entries(member.band, member.pool)] == [1, 2, 4, 6]
     assert member.minima[3] == 9.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,12 +17,13 @@ def mask(bits: np.ndarray) -> int:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("dimensions", [1, 2, 5])
-def test_masks_are_those_of_numpy(dtype: type, dimensions: int) -> None:
+def test_masks_are_those_of_numpy(dtype: type[np.floating], dimensions: int) -> None:
     """Coordinates are halves, so that nothing is rounded."""
     rng = np.random.default_rng(dimensions)
     columns = aligned((dimensions, 3 * LANES), dtype)
     columns[:] = rng.integers(-8, 8, columns.shape) / 2
-    point, bound = (rng.integers(-8, 8, dimensions) / 2).astype(dtype), dtype(6)
+    point: np.ndarray = (rng.integers(-8, 8, dimensions) / 2).astype(dtype)
+    bound: Any = dtype(6)
     near = ((columns - point[:, None]) ** 2).sum(axis=0) <= bound
     for row in (0, 17, 2 * LANES):
         there = slice(row, row + LANES)

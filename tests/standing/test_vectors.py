@@ -17,7 +17,7 @@ import numpy as np
 from topwater.scoring import Euclidean
 from topwater.standing import Standing, StandingQuery, vector_loops, vectors
 
-assert vectors.chosen() is vector_loops
+assert vectors.best_module() is vector_loops
 rng = np.random.default_rng(1)
 columns = dict(zip("xy", rng.random((2, 400)), strict=True))
 for algorithm in ("pa", "rapf", "auto", "sa"):
@@ -30,7 +30,7 @@ for algorithm in ("pa", "rapf", "auto", "sa"):
 
 
 def test_here_the_vectors_are_explicit() -> None:
-    assert vectors.chosen() is vector_intrinsics
+    assert vectors.best_module() is vector_intrinsics
 
 
 def test_without_the_private_parts_of_numba_there_are_loops(
@@ -39,8 +39,8 @@ def test_without_the_private_parts_of_numba_there_are_loops(
     monkeypatch.delitem(sys.modules, vector_intrinsics.__name__)
     monkeypatch.setitem(sys.modules, "numba.core.cgutils", None)
     monkeypatch.delattr("numba.core.cgutils")
-    assert vectors.chosen() is vector_loops
-    assert vectors.chosen("topwater.standing.no_such_module") is vector_loops
+    assert vectors.best_module() is vector_loops
+    assert vectors.best_module("topwater.standing.no_such_module") is vector_loops
 
 
 def test_what_can_not_be_compiled_or_gives_other_masks_is_not_used() -> None:
@@ -54,9 +54,9 @@ def test_what_can_not_be_compiled_or_gives_other_masks_is_not_used() -> None:
         def masks(*_: object) -> None:
             return
 
-    assert not vectors.works(Broken("broken"))
-    assert not vectors.works(Wrong("wrong"))
-    assert vectors.works(vector_loops)
+    assert not vectors.gives_right_masks(Broken("broken"))
+    assert not vectors.gives_right_masks(Wrong("wrong"))
+    assert vectors.gives_right_masks(vector_loops)
 
 
 def test_answers_are_the_same_without_a_compiler() -> None:

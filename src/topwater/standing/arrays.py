@@ -15,7 +15,7 @@ FARTHEST = 1e150
 """What is farther out would overflow when squared, and is no coordinate."""
 
 
-def usable(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
+def usable_rows(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
     """Which objects have numbers throughout, none of them too far out."""
     good = np.ones(len(columns[0]), np.bool_)
     for column in columns:
@@ -24,13 +24,13 @@ def usable(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
     return good
 
 
-def joined(parts: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
+def join_records(parts: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
     """Records one after the other, without copying where only one part has some."""
     some = [part for part in parts if len(part)] or parts[:1]
     return some[0] if len(some) == 1 else np.concatenate(some)
 
 
-def in_order(*columns: IntArray) -> IntArray:
+def sort_order(*columns: IntArray) -> IntArray:
     """How to sort by the first column, then by the next ones: as one number, if that is enough."""
     if not len(columns[0]):
         return np.empty(0, np.int64)
@@ -45,7 +45,7 @@ def in_order(*columns: IntArray) -> IntArray:
     return np.argsort(number)
 
 
-def numbers(column: npt.ArrayLike) -> FloatArray:
+def as_numbers(column: npt.ArrayLike) -> FloatArray:
     """A column as numbers; what is none becomes NaN."""
     try:
         return np.asarray(column, np.float64).reshape(-1)

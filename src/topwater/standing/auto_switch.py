@@ -61,7 +61,7 @@ def first_inside(query: Record, stamps: IntArray, row: int, origin: int) -> int:
 
 
 @compiled
-def clings(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
+def seems_ordered(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
     """Have the costs of the objects before ``row`` too few turning points for a random order?"""
     first = max(row - _SAMPLE, member.record["born"] - block.origin, 0)
     size = row - first
@@ -72,7 +72,7 @@ def clings(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
 
 
 @compiled
-def drifts(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
+def window_seems_ordered(member: Member, block: Block, row: int, scratch: FloatArray) -> bool:
     """Do costs rise, fall or swing over the window before ``row``, by 64 of its objects?"""
     first = first_inside(member.record, block.stamps, row, block.origin)
     size = min(_SAMPLE, row - first)
@@ -101,7 +101,7 @@ def _smooth(costs: FloatArray, size: int) -> bool:
 
 
 @compiled
-def refused_from(query: Record, minima: FloatArray) -> float:
+def least_refused(query: Record, minima: FloatArray) -> float:
     """The least that a refused object of the window can cost."""
     least = np.inf
     for slot in range(query["ring"], query["ring"] + query["slots"]):
@@ -110,7 +110,7 @@ def refused_from(query: Record, minima: FloatArray) -> float:
 
 
 @compiled
-def watch_portion(query: Record, minima: FloatArray, current: int) -> None:
+def begin_portion(query: Record, minima: FloatArray, current: int) -> None:
     """Begin a portion: the bounds of those that have left the window are forgotten."""
     begun = max(query["current"] + 1, current - query["slots"] + 1)
     for portion in range(begun, current + 1):
@@ -119,7 +119,9 @@ def watch_portion(query: Record, minima: FloatArray, current: int) -> None:
 
 
 @compiled
-def cut(query: Record, minima: FloatArray, length: int, portions: int, bound: float) -> None:
+def cut_into_portions(
+    query: Record, minima: FloatArray, length: int, portions: int, bound: float
+) -> None:
     """Cut a length of stamps into portions, each with this bound."""
     query["portion"] = max(1, length // portions)
     query["slots"] = length // query["portion"] + 3
@@ -147,7 +149,7 @@ def turn_exact(member: Member, block: Block, row: int, work: Workspace) -> bool:
     band["oldest"] = NEVER
     _clear(member.filter)
     query["buffer"] = query["recent"]
-    cut(query, member.minima, query["recent"], 6, np.inf)
+    cut_into_portions(query, member.minima, query["recent"], 6, np.inf)
     query["current"] = -NEVER
     query["watch"] = EXACT
     query["alarm"] = block.stamps[row - 1]
@@ -176,7 +178,7 @@ def _write_skyband(member: Member, block: Block, first: int, end: int, work: Wor
                     return -1
                 before = bags.position_of(band, pool, block.origin + at)
                 mark = pool[before]["mark"] if before >= 0 else 0
-                bags.write(pool[to], cost, block.origin + at, block.stamps[at], mark)
+                bags.write_entry(pool[to], cost, block.origin + at, block.stamps[at], mark)
         end = begin
     return int(to)
 
@@ -185,7 +187,7 @@ def _write_skyband(member: Member, block: Block, first: int, end: int, work: Wor
 def turn_watched(member: Member, block: Block, row: int, work: Workspace) -> bool:
     """Keep only the best of the window that ends before ``row``, if its order seems random."""
     query, band, pool = member.record, member.band, member.pool
-    if drifts(member, block, row, work.hits.scratch):
+    if window_seems_ordered(member, block, row, work.hits.scratch):
         query["alarm"] = block.stamps[row - 1]
         return False
     _to_front(band, pool)
@@ -209,7 +211,7 @@ def turn_watched(member: Member, block: Block, row: int, work: Workspace) -> boo
     band["covers"] = 0
     _clear(member.filter)
     query["buffer"] = 0
-    cut(query, member.minima, query["width"], PORTIONS, pivot)
+    cut_into_portions(query, member.minima, query["width"], PORTIONS, pivot)
     query["current"] = block.stamps[row - 1] // query["portion"]
     query["watch"] = WATCHED
     return True
@@ -259,7 +261,7 @@ def _write_best(
             ties -= int(tied)
             # What was reported may not be forgotten, or it would be reported again.
             if tied or scratch[i] < pivot or mark != 0:
-                bags.write(pool[to], scratch[i], seq, block.stamps[begin + i], mark)
+                bags.write_entry(pool[to], scratch[i], seq, block.stamps[begin + i], mark)
                 to += 1
         begin = stop
     return int(to - base - old)

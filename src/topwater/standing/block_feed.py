@@ -19,10 +19,10 @@ from topwater.standing.auto_switch import (
     DOUBTED,
     UNWATCHED,
     WATCHED,
-    clings,
+    begin_portion,
+    seems_ordered,
     turn_exact,
     turn_watched,
-    watch_portion,
 )
 from topwater.standing.block_cells import gather
 from topwater.standing.kernel_records import (
@@ -39,7 +39,7 @@ from topwater.standing.kernel_records import (
     Workspace,
 )
 from topwater.standing.numba_options import compiled, inlined
-from topwater.standing.query_step import move_up, raise_bound, take, wait
+from topwater.standing.query_step import move_up, raise_bound, take_step, take_waiting
 from topwater.standing.recent_filter import enter_portion, first_from, trim
 
 _PIECES: Final = 8
@@ -64,7 +64,7 @@ def _turns(member: Member, block: Block, row: int, work: Workspace) -> bool:
     if stamp // query["portion"] == query["current"]:
         return False
     watched = query["watch"] == WATCHED
-    if clings(member, block, row, work.hits.scratch):
+    if seems_ordered(member, block, row, work.hits.scratch):
         if watched:
             query["watch"] = DOUBTED
         else:
@@ -85,7 +85,7 @@ def _bounded_piece(member: Member, block: Block, row: int) -> tuple[int, float]:
         current = stamps[row] // query["portion"]
         stop = first_from(stamps, row, end, (current + 1) * query["portion"])
         if current != query["current"]:
-            watch_portion(query, member.minima, current)
+            begin_portion(query, member.minima, current)
     raise_bound(band, member.pool, query["need"], stamps[row] - width, stamps[stop - 1] - width)
     bound = band["bound"]
     if bound == np.inf:
@@ -122,7 +122,7 @@ def _filter(member: Member, arrival: Arrival, work: Workspace) -> int:
     if not bags.has_room(bag, pool):
         return _NO_ROOM
     new = bags.insert(bag, pool, cost, arrival.seq, arrival.stamp, 0)
-    enters = 0 <= bags.place(bag, pool, cost, arrival.seq, arrival.stamp) < member.band["k"]
+    enters = 0 <= bags.place_in_top(bag, pool, cost, arrival.seq, arrival.stamp) < member.band["k"]
     if enters:
         pool[new]["mark"] = PASSED
     if bag["rule"] != PROBABILISTIC:
@@ -169,7 +169,7 @@ def _take_piece(
     i, due = 0, first_from(stamps, piece.first, stop, band["oldest"] + width)
     while True:
         if waits:
-            i = wait(waiting, member, block, hits, piece.slot, due, i, n)
+            i = take_waiting(waiting, member, block, hits, piece.slot, due, i, n)
         arrives = i < n and hits.rows[i] <= due
         step = hits.rows[i] if arrives else due
         if step >= stop:
@@ -187,7 +187,7 @@ def _take_piece(
         enters = verdict == _LET_IN
         if not enters and step < due:
             continue
-        new, doubt, size = take(member, enters, arrival, work.results, size)
+        new, doubt, size = take_step(member, enters, arrival, work.results, size)
         if doubt:
             query["watch"] = DOUBTED
             query["done"] = seq + 1
@@ -198,7 +198,7 @@ def _take_piece(
 
 
 @compiled
-def feed(member: Member, block: Block, work: Workspace, size: int) -> tuple[int, int]:
+def feed_query(member: Member, block: Block, work: Workspace, size: int) -> tuple[int, int]:
     """Bring a query up to the end of a block. How it ended, and how many results there are now."""
     query, ended = member.record, FED
     while ended == FED:
@@ -223,7 +223,7 @@ def feed(member: Member, block: Block, work: Workspace, size: int) -> tuple[int,
 
 
 @compiled
-def feed_all(
+def feed_queries(
     first: int, queries: Queries, block: Block, work: Workspace, size: int
 ) -> tuple[int, int, int]:
     """Bring all queries from number ``first`` on up to the end of a block.
@@ -244,7 +244,7 @@ def feed_all(
         )
         band, filter_ = pairs[2 * q], pairs[2 * q + 1]
         member = Member(q, query, band, filter_, queries.pool, queries.minima, rule, queries.gamma)
-        ended, size = feed(member, block, work, size)
+        ended, size = feed_query(member, block, work, size)
         if ended != FED:
             return ended, q, size
     return FED, len(records), size

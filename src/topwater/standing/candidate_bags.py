@@ -38,7 +38,7 @@ def better(cost: float, seq: int, other_cost: float, other_seq: int) -> bool:
 
 
 @compiled
-def write(entry: Record, cost: float, seq: int, stamp: int, mark: int) -> None:
+def write_entry(entry: Record, cost: float, seq: int, stamp: int, mark: int) -> None:
     """Fill an entry of the pool."""
     entry["cost"] = cost
     entry["seq"] = seq
@@ -72,7 +72,7 @@ def top_insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int) ->
     while last >= base and better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
         pool[last + 1] = pool[last]
         last -= 1
-    write(pool[last + 1], cost, seq, stamp, 0)
+    write_entry(pool[last + 1], cost, seq, stamp, 0)
     if stamp < bag["oldest"]:
         bag["oldest"] = stamp
     elif out == bag["oldest"]:
@@ -81,7 +81,7 @@ def top_insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int) ->
 
 
 @compiled
-def place(bag: Record, pool: Records, cost: float, seq: int, stamp: int) -> int:
+def place_in_top(bag: Record, pool: Records, cost: float, seq: int, stamp: int) -> int:
     """Put a new one into the top if it ranks there: at which place, or -1."""
     base, size = bag["top"], bag["size"]
     last = base + size - 1
@@ -108,7 +108,7 @@ def squeeze_in(bag: Record, pool: Records, cost: float, seq: int, stamp: int, ma
     while last >= base and better(cost, seq, pool[last]["cost"], pool[last]["seq"]):
         pool[last + 1] = pool[last]
         last -= 1
-    write(pool[last + 1], cost, seq, stamp, mark)
+    write_entry(pool[last + 1], cost, seq, stamp, mark)
     at: int = last + 1 - base
     return at
 
@@ -158,7 +158,7 @@ def top_drop(bag: Record, pool: Records, cutoff: int) -> None:
 
 
 @compiled
-def candidates(bag: Record) -> int:
+def count_waiting(bag: Record) -> int:
     """How many the bag holds besides the k best."""
     count: int = bag["tail"] - bag["head"] - min(bag["size"], bag["k"])
     return count
@@ -197,7 +197,7 @@ def insert(bag: Record, pool: Records, cost: float, seq: int, stamp: int, mark: 
     while at > first and pool[at - 1]["seq"] > seq:
         pool[at] = pool[at - 1]
         at -= 1
-    write(pool[at], cost, seq, stamp, mark)
+    write_entry(pool[at], cost, seq, stamp, mark)
     bag["tail"] += 1
     return at
 
@@ -246,14 +246,14 @@ def tidy(bag: Record, pool: Records, new: int, gamma: float, heap: FloatArray) -
     """Forget the dominated, if it is time: at once (strict), or when the limit is reached."""
     if bag["rule"] == STRICT:
         prune_strictly(bag, pool, new)
-    elif candidates(bag) >= bag["limit"]:
+    elif count_waiting(bag) >= bag["limit"]:
         prune(bag, pool, heap)
-        left = candidates(bag)
+        left = count_waiting(bag)
         bag["limit"] = left + max(int(np.ceil(gamma * left)), 2 * bag["k"])
 
 
 @compiled
-def following(bag: Record, pool: Records) -> int:
+def next_best(bag: Record, pool: Records) -> int:
     """Where the best one after the top's last is; -1 if there is none."""
     base = bag["base"]
     cost, seq = -np.inf, 0

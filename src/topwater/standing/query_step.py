@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.standing import candidate_bags as bags
-from topwater.standing.auto_switch import WATCHED, refused_from
+from topwater.standing.auto_switch import WATCHED, least_refused
 from topwater.standing.kernel_records import REPORTED, Arrival, Block, Hits, Member, Record, Records
 from topwater.standing.numba_options import compiled, inlined
 
@@ -72,7 +72,7 @@ def move_up(
 
 
 @compiled
-def take(
+def take_step(
     member: Member, enters: bool, arrival: Arrival, results: Records, size: int
 ) -> tuple[int, bool, int]:
     """One step of a query: who leaves, who comes, who moves up.
@@ -91,11 +91,11 @@ def take(
     bags.skip_expired(band, pool, cutoff)
     floor = np.inf
     if query["watch"] == WATCHED and (drops or band["size"] < band["k"]):
-        floor = refused_from(query, member.minima)
+        floor = least_refused(query, member.minima)
     new = -1
     if enters:
         new = bags.insert(band, pool, cost, seq, stamp, 0)
-        at = bags.place(band, pool, cost, seq, stamp)
+        at = bags.place_in_top(band, pool, cost, seq, stamp)
         if 0 <= at < band["k"]:
             if cost >= floor:
                 return new, True, size
@@ -109,7 +109,7 @@ def take(
 
 
 @inlined
-def wait(
+def take_waiting(
     bag: Record, member: Member, block: Block, hits: Hits, slot: int, due: int, i: int, n: int
 ) -> int:
     """Take what only waits: who comes before row ``due``, and ranks behind the top of a bag.
@@ -127,7 +127,7 @@ def wait(
     while i < n and tail < full and rows[i] < due and costs[i] > edge:
         row, cost = rows[i], costs[i]
         if cost <= bound:
-            bags.write(pool[base + tail], cost, block.origin + row, block.stamps[row], 0)
+            bags.write_entry(pool[base + tail], cost, block.origin + row, block.stamps[row], 0)
             tail += 1
         elif slot >= 0:
             minima[slot] = min(minima[slot], cost)

@@ -91,7 +91,7 @@ def pass_on(
     if not bags.has_room(band, pool):
         return False
     at = bags.insert(band, pool, cost, seq, stamp, 0)
-    bags.place(band, pool, cost, seq, stamp)
+    bags.place_in_top(band, pool, cost, seq, stamp)
     bags.tidy(band, pool, at, gamma, heap)
     return True
 
@@ -152,7 +152,7 @@ def pass_remembered(member: Member, after: int, heap: FloatArray) -> bool:
 
 
 @compiled
-def leave(member: Member, block: Block, upto: int, work: Workspace) -> bool:
+def let_portions_leave(member: Member, block: Block, upto: int, work: Workspace) -> bool:
     """Let the portions up to ``upto`` stop being recent. False: the query's bag needs room.
 
     It can be called again after the room was made: what was passed on is not passed on twice.
@@ -185,7 +185,7 @@ def enter_portion(member: Member, block: Block, current: int, work: Workspace) -
         query["left"] = current
     gone = ((current + 1) * portion - 1 - query["buffer"]) // portion
     held = filter_["tail"] - filter_["head"]
-    if not leave(member, block, min(gone, query["current"]), work):
+    if not let_portions_leave(member, block, min(gone, query["current"]), work):
         return False
     query["left"] = max(query["left"], gone + 1)
     query["current"] = current

@@ -11,7 +11,7 @@ from topwater.candidates.published.criterion import limit
 from topwater.model import FloatArray, IntArray
 from topwater.standing.auto_switch import PORTIONS, UNWATCHED, WATCHED
 from topwater.standing.block_cells import NO_INDEX
-from topwater.standing.block_feed import feed_all
+from topwater.standing.block_feed import feed_queries
 from topwater.standing.block_index import BLOCK, BlockIndex
 from topwater.standing.candidate_bags import positions_in
 from topwater.standing.coarse_scan import room_for_marks
@@ -70,7 +70,7 @@ class Skybands:
         self._counted: IntArray = np.zeros(0, np.int64)
         self._log: list[tuple[int, int]] = []
         self._results: Records = np.zeros(0, RESULT)
-        self._work()
+        self._make_workspace()
 
     def admit(self, slot: int, query: NumericQuery) -> None:
         """Begin with a query. Its slot is free."""
@@ -106,14 +106,14 @@ class Skybands:
         self._weights[slot, : len(query.point)] = query.weight
         self._minima = np.append(self._minima, np.full(capacity, np.inf))
         self._begin(slot, query.k, query.width)
-        self._work()
+        self._make_workspace()
 
     def dismiss(self, slot: int) -> None:
         """Forget a query."""
         self._queries[slot]["active"] = 0
-        for bag in self._pair(slot):
+        for bag in self._bags_of(slot):
             bag["head"] = bag["tail"] = bag["size"] = bag["room"] = 0
-        if self._used > 2 * self._wanted() + 1024:
+        if self._used > 2 * self._pool_needed() + 1024:
             self._repack(0)
 
     def feed(self, columns: FloatArray, stamps: IntArray, origin: int, end: int) -> Records:
@@ -130,7 +130,7 @@ class Skybands:
             block = self._index.block(columns, stamps, origin, first, row, many)
             size = self._feed(block, full, size)
             if self._timed:
-                self._count(int(stamps[row - 1]), origin + row)
+                self._count_objects(int(stamps[row - 1]), origin + row)
         full.append(self._results[:size].copy())
         return full[0] if len(full) == 1 else np.concatenate(full)
 
@@ -173,13 +173,13 @@ class Skybands:
         self._pool, self._used = state["pool"].copy(), len(state["pool"])
         self._minima, self._counted = state["minima"].copy(), state["counted"].copy()
         self._log = [(int(stamp), int(position)) for stamp, position in state["log"]]
-        self._work()
+        self._make_workspace()
 
     def _feed(self, block: Block, full: list[Records], size: int) -> int:
         """Bring all queries to a block's end; how many results are not in ``full``."""
         first, ended = 0, FULL
         while ended != FED:
-            ended, first, size = feed_all(first, self._together(), block, self._space, size)
+            ended, first, size = feed_queries(first, self._all_queries(), block, self._space, size)
             if ended != FED:
                 full.append(self._results[:size].copy())
                 size = 0
@@ -187,7 +187,7 @@ class Skybands:
                 self._enlarge(first)
         return size
 
-    def _together(self) -> Queries:
+    def _all_queries(self) -> Queries:
         return Queries(
             self._queries,
             self._bags,
@@ -199,7 +199,7 @@ class Skybands:
         )
 
     def _begin(self, slot: int, k: int, width: int) -> None:
-        band, filter_ = self._pair(slot)
+        band, filter_ = self._bags_of(slot)
         self._counted[slot] = _EXPECTED if self._timed else width
         for bag, rule in ((band, self._composition.band), (filter_, self._composition.filter)):
             for name in BAG.names or ():
@@ -208,7 +208,7 @@ class Skybands:
             bag["k"] = k if rule else 0
             bag["rule"] = _RULES[rule or "strict"]
             bag["limit"] = 4 * k
-        self._sized(slot)
+        self._set_limits(slot)
         if self._composition.filter == "probabilistic":
             # How many it keeps decides the speed only, not the answers; these are enough that
             # nearly always k of them are left when a portion leaves.
@@ -223,7 +223,7 @@ class Skybands:
                 many = 4 if self._composition.watched else 2
                 self._place(bag, many * int(bag["limit"] + bag["spare"]) + 8)
 
-    def _sized(self, slot: int) -> None:
+    def _set_limits(self, slot: int) -> None:
         """Set how many a probabilistic band keeps, for the objects that its windows have."""
         if self._composition.band != "probabilistic":
             return
@@ -237,7 +237,7 @@ class Skybands:
         if band["rule"] == PROBABILISTIC:
             band["limit"] = keep
 
-    def _count(self, stamp: int, position: int) -> None:
+    def _count_objects(self, stamp: int, position: int) -> None:
         """Notice how many objects a window of time has; a probabilistic band may have to grow."""
         self._log.append((stamp, position))
         log = np.array(self._log, np.int64)
@@ -248,12 +248,12 @@ class Skybands:
         objects = position - np.maximum(begun, self._queries["born"][active])
         for slot in active[objects > self._counted[active]]:
             self._counted[slot] = 2 * objects[active == slot][0]
-            self._sized(int(slot))
-            self._work()
+            self._set_limits(int(slot))
+            self._make_workspace()
         oldest = int(np.searchsorted(log[:, 0], stamp - widths.max(), side="right")) - 1
         self._log = self._log[max(0, oldest) :]
 
-    def _pair(self, slot: int) -> tuple[Any, Any]:
+    def _bags_of(self, slot: int) -> tuple[Any, Any]:
         return self._bags[2 * slot], self._bags[2 * slot + 1]
 
     def _widen(self, slots: int, dimensions: int) -> None:
@@ -285,19 +285,19 @@ class Skybands:
 
     def _enlarge(self, slot: int) -> None:
         """Double the room of those bags of a query that are full; of the band, if none is."""
-        pair = self._pair(slot)
+        pair = self._bags_of(slot)
         full = [bag for bag in pair if bag["head"] == 0 and 0 < bag["room"] == bag["tail"]]
         for bag in full or pair[:1]:
             self._place(bag, 2 * int(bag["room"]))
-        self._work()
+        self._make_workspace()
 
-    def _wanted(self) -> int:
+    def _pool_needed(self) -> int:
         live = self._bags[self._bags["room"] > 0]
         return int((live["room"] + live["wide"]).sum())
 
     def _repack(self, more: int) -> None:
         """Bring all bags together, with room for ``more`` entries and as many again as now."""
-        old, wanted = self._pool, self._wanted()
+        old, wanted = self._pool, self._pool_needed()
         self._pool = np.zeros(2 * wanted + 2 * more + 1024, ENTRY)
         self._used = 0
         for bag in self._bags:
@@ -321,7 +321,7 @@ class Skybands:
         self._minima = self._minima[at]
         self._queries["ring"] = before
 
-    def _work(self) -> None:
+    def _make_workspace(self) -> None:
         """Have work space for the largest query."""
         k = int(self._bags["k"].max(initial=1))
         room = int(self._bags["room"].max(initial=1))

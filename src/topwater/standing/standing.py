@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topwater.errors import QueryError
 from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
 from topwater.standing.algorithms import Settings, algorithms
-from topwater.standing.arrays import in_order, joined, numbers, usable
+from topwater.standing.arrays import as_numbers, join_records, sort_order, usable_rows
 from topwater.standing.block_index import Indexed
 from topwater.standing.engines import Engine, NumericQuery
 from topwater.standing.object_store import Store
@@ -160,7 +160,7 @@ class Standing:
             )
             for timed, engine in enumerate(self._engines)
         ]
-        results = self._results(joined(found))
+        results = self._results(join_records(found))
         self._forget()
         return results
 
@@ -274,7 +274,7 @@ class Standing:
                 field="time",
                 fix="give the objects a column 'time' in whole milliseconds",
             )
-        columns = [numbers(objects[name]) for name in self.settings.columns]
+        columns = [as_numbers(objects[name]) for name in self.settings.columns]
         many = len(columns[0])
         keys = None if "key" not in objects else np.asarray(objects["key"])
         times = None if "time" not in objects else np.asarray(objects["time"], np.int64)
@@ -286,7 +286,7 @@ class Standing:
                     field=name,
                     fix="give one for each object",
                 )
-        good = usable(columns)
+        good = usable_rows(columns)
         bad_score = many - int(np.count_nonzero(good))
         no_key = np.zeros(len(good), np.bool_)
         if keys is not None and keys.dtype == object:
@@ -326,11 +326,11 @@ class Standing:
             self.counts += Counts(bad_score=int(bad.sum()))
         return wide
 
-    def _results(self, told: npt.NDArray[np.void]) -> Results:
-        order = in_order(told["step"], told["query"], told["seq"])
-        query, seq, step = (told[name][order] for name in ("query", "seq", "step"))
+    def _results(self, records: npt.NDArray[np.void]) -> Results:
+        order = sort_order(records["step"], records["query"], records["seq"])
+        query, seq, step = (records[name][order] for name in ("query", "seq", "step"))
         times, keys = self._store.describe(seq)
-        costs, its = told["cost"][order], self._meanings[query]
+        costs, its = records["cost"][order], self._meanings[query]
         costs = np.where(its["root"], np.sqrt(np.abs(costs)), costs)
         scores = its["offset"] + its["sign"] * costs
         return Results(self._names[query], keys, scores, seq, times, step)

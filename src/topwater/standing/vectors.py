@@ -18,7 +18,7 @@ from topwater.standing.lanes import LANES
 __all__ = ["lowest", "not_above", "squares_within", "squares_within_plane"]
 
 
-def works(vectors: ModuleType) -> bool:
+def gives_right_masks(vectors: ModuleType) -> bool:
     """Does a module give the same masks as the loops?"""
     columns = np.arange(2 * LANES, dtype=np.float32).reshape(2, LANES) % np.float32(7)
     point, bound = np.array([2, 3], np.float32), np.float32(5)
@@ -31,16 +31,16 @@ def works(vectors: ModuleType) -> bool:
     return bool(np.array_equal(found, expected))
 
 
-def chosen(name: str = "topwater.standing.vector_intrinsics") -> ModuleType:
+def best_module(name: str = "topwater.standing.vector_intrinsics") -> ModuleType:
     """The module with explicit vectors, or the one with loops if that can't be had."""
     try:
         vectors = import_module(name)
     except (ImportError, AttributeError):
         return vector_loops
-    return vectors if works(vectors) else vector_loops
+    return vectors if gives_right_masks(vectors) else vector_loops
 
 
-_vectors = chosen()
+_vectors = best_module()
 squares_within = _vectors.squares_within
 squares_within_plane = _vectors.squares_within_plane
 not_above = _vectors.not_above

@@ -35,7 +35,7 @@ from topwater.standing.kernel_records import (
     Hits,
     Records,
 )
-from topwater_lab.rivals.grid_search import WATCHER, Scene, Space, Stream, Watchers, begin
+from topwater_lab.rivals.grid_search import WATCHER, Scene, Space, Stream, Watchers, start_watching
 from topwater_lab.rivals.grid_steps import BLOCK, SCARCE, feed_grid
 from topwater_lab.rivals.window_grid import CELL, Grid, Listing, count_cells, store_all
 
@@ -76,7 +76,7 @@ class Gridded:
         self._arranged = self._compact = 0
         self._asked: BoolArray | None = None
         self._new: set[int] = set()
-        self._work()
+        self._make_workspace()
 
     def admit(self, slot: int, query: NumericQuery) -> None:
         """Begin with a query. Its slot is free."""
@@ -104,7 +104,7 @@ class Gridded:
         self._place(slot, 6 * query.k + 16)
         self._new.add(slot)
         self._asked = None
-        self._work()
+        self._make_workspace()
 
     def dismiss(self, slot: int) -> None:
         """Forget a query."""
@@ -176,7 +176,7 @@ class Gridded:
         self._stale = True
         self._new.clear()
         self._asked = None
-        self._work()
+        self._make_workspace()
 
     def _feed(
         self, columns: FloatArray, stamps: IntArray, origin: int, end: int
@@ -192,7 +192,7 @@ class Gridded:
                 yield self._space.results[:size].copy()
             if ended == CRAMPED:
                 self._place(slot, 2 * int(self._bags[slot]["room"]))
-                self._work()
+                self._make_workspace()
             elif ended == SCARCE:
                 self._arrange(columns, stamps, origin, end)
 
@@ -305,7 +305,7 @@ class Gridded:
 
     def _ready(self, slots: IntArray) -> None:
         """Let queries watch their cells, and note when their tops lose a member."""
-        begin(slots, self._watchers(), self._grid, self._listing)
+        start_watching(slots, self._watchers(), self._grid, self._listing)
 
     def _watchers(self) -> Watchers:
         return Watchers(
@@ -361,7 +361,7 @@ class Gridded:
         for slot in np.flatnonzero(live):
             self._move(self._bags[slot], old, int(self._bags[slot]["room"]))
 
-    def _work(self) -> None:
+    def _make_workspace(self) -> None:
         """Have work space for the largest query."""
         k = int(self._bags["k"].max(initial=1))
         room = int(self._bags["room"].max(initial=1))

@@ -14,9 +14,9 @@ from topwater.standing.numba_options import compiled, inlined
 from topwater_lab.rivals.window_grid import (
     Grid,
     Listing,
-    least,
+    least_cost,
     list_cells,
-    prepare,
+    sort_gaps,
     watch,
     watch_all,
 )
@@ -145,12 +145,12 @@ def watch_anew(
 
 
 @compiled
-def begin(slots: IntArray, watchers: Watchers, grid: Grid, listing: Listing) -> None:
+def start_watching(slots: IntArray, watchers: Watchers, grid: Grid, listing: Listing) -> None:
     """Let queries watch their cells of a new grid, and note when their tops lose a member."""
     for q in slots:
         query = watchers.queries[q]
         gaps, adds = watchers.gaps[q], watchers.adds[q]
-        prepare(grid, rule_of(watchers, q), gaps, adds)
+        sort_gaps(grid, rule_of(watchers, q), gaps, adds)
         query["watched"], query["cells"], query["patience"] = -np.inf, 0, 0
         watch_anew(q, query, grid, gaps, adds, listing)
         watchers.due[q] = watchers.bags[q]["oldest"] + query["width"]
@@ -229,7 +229,7 @@ def search(q: int, scene: Scene, oldest: int) -> None:
         worst = pool[bag["top"] + bag["size"] - 1]
         beyond_cost, beyond_seq = worst["cost"], worst["seq"]
     wanted = Wanted(scene.stream.cursor[2], oldest, beyond_cost, beyond_seq)
-    lowest = least(rule.kind, gaps, 0.0, 0)
+    lowest = least_cost(rule.kind, gaps, 0.0, 0)
     above, bound = np.nan, query["bound"]
     bound += _FARTHER / bag["k"] * max(0.0, bound - lowest)
     while True:

@@ -56,7 +56,7 @@ _LOWEST: Final = np.array(
 
 
 @compiled
-def _roomy(bag: Record, pool: Records, need: int) -> bool:
+def _has_room_for(bag: Record, pool: Records, need: int) -> bool:
     """Are there ``need`` free places at the end? Moves everything to the front if that helps."""
     if bag["tail"] + need <= bag["room"]:
         return True
@@ -71,7 +71,7 @@ def _roomy(bag: Record, pool: Records, need: int) -> bool:
 
 
 @compiled
-def _bind(query: Record, bag: Record, pool: Records) -> None:
+def _set_bound(query: Record, bag: Record, pool: Records) -> None:
     """The last of a full top is the bound; there is none while the top is not full."""
     query["bound"] = bags.kth_cost(bag, pool)
 
@@ -115,7 +115,7 @@ def _condense(
 def _promote(q: int, bag: Record, pool: Records, seq: int, results: Records, size: int) -> int:
     """Fill the top from what SNN knows."""
     while bag["size"] < bag["k"]:
-        at = bags.following(bag, pool)
+        at = bags.next_best(bag, pool)
         if at < 0:
             break
         entry = pool[at]
@@ -127,7 +127,7 @@ def _promote(q: int, bag: Record, pool: Records, seq: int, results: Records, siz
 
 
 @inlined
-def _admit_found(
+def _remember_found(
     q: int, bag: Record, pool: Records, before: int, seq: int, results: Records, size: int
 ) -> int:
     """Remember what a search brought into the top, and report what was not there before."""
@@ -182,8 +182,8 @@ def _refill(q: int, row: int, scene: Scene, size: int) -> int:
     if origin + row + 1 - oldest > before:
         search(q, scene, oldest)
         results = scene.space.results
-        size = _admit_found(q, bag, watchers.pool, before, origin + row, results, size)
-    _bind(query, bag, watchers.pool)
+        size = _remember_found(q, bag, watchers.pool, before, origin + row, results, size)
+    _set_bound(query, bag, watchers.pool)
     return size
 
 
@@ -195,7 +195,7 @@ def _step(q: int, cost: float, row: int, scene: Scene, size: int) -> tuple[int, 
     k, seq, stamp = bag["k"], scene.stream.origin + row, scene.stream.stamps[row]
     if size + k + 2 > len(space.results):
         return FULL, size
-    if not _roomy(bag, pool, k + 2):
+    if not _has_room_for(bag, pool, k + 2):
         return CRAMPED, size
     cutoff = stamp - query["width"]
     if bag["oldest"] <= cutoff:
@@ -209,7 +209,7 @@ def _step(q: int, cost: float, row: int, scene: Scene, size: int) -> tuple[int, 
     if bag["size"] < k:
         size = _refill(q, row, scene, size)
     elif not skyband:
-        _bind(query, bag, pool)
+        _set_bound(query, bag, pool)
     if bag["tail"] - bag["head"] > bag["limit"]:
         _condense(query, bag, pool, skyband, space.hits.scratch, space.heap)
     if query["bound"] > query["watched"]:
@@ -221,12 +221,12 @@ def _step(q: int, cost: float, row: int, scene: Scene, size: int) -> tuple[int, 
 
 
 @inlined
-def _price(q: int, row: int, watchers: Watchers, stream: Stream) -> float:
+def _cost_for(q: int, row: int, watchers: Watchers, stream: Stream) -> float:
     return float(cost_of(rule_of(watchers, q), stream.columns, row))
 
 
 @inlined
-def _losing(block: int, row: int, scene: Scene, count: int) -> int:
+def _add_losing(block: int, row: int, scene: Scene, count: int) -> int:
     """Add those of 64 queries whose top loses a member; how many there are to step now."""
     watchers, space = scene.watchers, scene.space
     stamp, soonest = scene.stream.stamps[row], NEVER
@@ -235,7 +235,7 @@ def _losing(block: int, row: int, scene: Scene, count: int) -> int:
             continue
         if watchers.due[q] <= stamp:
             space.due[count] = q
-            space.prices[count] = _price(q, row, watchers, scene.stream)
+            space.prices[count] = _cost_for(q, row, watchers, scene.stream)
             count += 1
         soonest = min(soonest, watchers.due[q])
     watchers.soonest[block] = soonest
@@ -243,7 +243,7 @@ def _losing(block: int, row: int, scene: Scene, count: int) -> int:
 
 
 @inlined
-def _watching(word: int, cell: int, row: int, scene: Scene, count: int) -> int:
+def _add_watching(word: int, cell: int, row: int, scene: Scene, count: int) -> int:
     """Add those of 64 queries that watch the cell of the new object, and for which it ranks."""
     grid, watchers, stream, space = scene.grid, scene.watchers, scene.stream, scene.space
     left = grid.watched[cell, word] | grid.watched[len(grid.cells), word]
@@ -252,7 +252,7 @@ def _watching(word: int, cell: int, row: int, scene: Scene, count: int) -> int:
         left ^= bit
         q = BLOCK * word + _LOWEST[(bit * np.uint64(0x03F79D71B4CB0A89)) >> np.uint64(58)]
         query = watchers.queries[q]
-        cost = _price(q, row, watchers, stream)
+        cost = _cost_for(q, row, watchers, stream)
         if cost <= query["bound"]:
             if query["done"] <= stream.origin + row and watchers.due[q] > stream.stamps[row]:
                 space.due[count] = q
@@ -290,8 +290,8 @@ def feed_grid(scene: Scene) -> tuple[int, int, int]:
         count = 0
         for block in range(len(watchers.soonest)):
             if watchers.soonest[block] <= stamp:
-                count = _losing(block, row, scene, count)
-            count = _watching(block, cell, row, scene, count)
+                count = _add_losing(block, row, scene, count)
+            count = _add_watching(block, cell, row, scene, count)
         for i in range(count):
             q = space.due[i]
             ended, size = _step(q, space.prices[i], row, scene, size)

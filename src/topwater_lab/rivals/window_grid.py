@@ -150,7 +150,7 @@ def _gap(kind: int, low: float, high: float, point: float, weight: float) -> flo
 
 
 @compiled
-def prepare(grid: Grid, rule: CostRule, gaps: FloatArray, adds: IntArray) -> None:
+def sort_gaps(grid: Grid, rule: CostRule, gaps: FloatArray, adds: IntArray) -> None:
     """Sort the parts of each column by their gaps; columns of other queries have none."""
     kind, point, weight = rule.kind, rule.point, rule.weight
     for c in range(len(grid.parts)):
@@ -169,15 +169,15 @@ def prepare(grid: Grid, rule: CostRule, gaps: FloatArray, adds: IntArray) -> Non
 
 
 @compiled
-def _joined(kind: int, total: float, gap: float) -> float:
+def _combined(kind: int, total: float, gap: float) -> float:
     return max(total, gap) if kind == LARGEST else total + gap
 
 
 @compiled
-def least(kind: int, gaps: FloatArray, total: float, first: int) -> float:
+def least_cost(kind: int, gaps: FloatArray, total: float, first: int) -> float:
     """The least that is possible from column ``first`` on, after ``total``."""
     for c in range(first, len(gaps)):
-        total = _joined(kind, total, gaps[c, 0])
+        total = _combined(kind, total, gaps[c, 0])
     return total
 
 
@@ -211,8 +211,8 @@ def list_cells(
         if rank == parts[level]:
             level -= 1
             continue
-        total = _joined(kind, sums[level], gaps[level, rank])
-        lowest = total if level == last else least(kind, gaps, total, level + 1)
+        total = _combined(kind, sums[level], gaps[level, rank])
+        lowest = total if level == last else least_cost(kind, gaps, total, level + 1)
         if lowest > bound:
             beyond = min(beyond, lowest)
             level -= 1

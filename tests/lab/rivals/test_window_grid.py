@@ -23,9 +23,9 @@ from topwater_lab.rivals.window_grid import (
     Listing,
     cell_of,
     count_cells,
-    least,
+    least_cost,
     list_cells,
-    prepare,
+    sort_gaps,
     store,
     store_all,
     watch,
@@ -93,7 +93,7 @@ def test_cells_within_a_bound_are_listed(columns: FloatArray, kind: int, share: 
     rng, grid = np.random.default_rng(kind), grid_over(columns)
     rule = CostRule(kind, 0, rng.random(2), rng.random(2) - (0.5 if kind == LINEAR else 0.0))
     gaps, adds = np.zeros((2, PARTS)), np.zeros((2, PARTS), np.int64)
-    prepare(grid, rule, gaps, adds)
+    sort_gaps(grid, rule, gaps, adds)
     listing = Listing(
         np.empty(16, np.int64),
         np.empty(16),
@@ -104,7 +104,7 @@ def test_cells_within_a_bound_are_listed(columns: FloatArray, kind: int, share: 
     n, _ = list_cells(grid.parts, kind, gaps, adds, np.nan, np.inf, listing)
     lowest = dict(zip(listing.cells[:n].tolist(), listing.bounds[:n].tolist(), strict=True))
     assert sorted(lowest) == list(range(PARTS**2))
-    assert least(kind, gaps, 0.0, 0) == min(lowest.values())
+    assert least_cost(kind, gaps, 0.0, 0) == min(lowest.values())
     for row in range(ROWS):
         assert lowest[cell_of(grid, columns, row)] <= cost_of(rule, columns, row)
     bound = float(np.quantile(list(lowest.values()), share, method="lower"))
