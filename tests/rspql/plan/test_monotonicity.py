@@ -78,3 +78,9 @@ def test_a_range_holds_in_all_alternatives() -> None:
     )
     plan = asked("?s", f"{union} SERVICE :r {{ ?s :f ?f }}", "ORDER BY DESC(?v + ?f) LIMIT 3")
     assert ranges(plan) == {"v": (ABOVE_0, math.inf)}
+
+
+def test_what_groups_have_to_fulfil_narrows_what_is_known_of_them() -> None:
+    having = "GROUP BY ?s ?f HAVING (COUNT(*) <= 5) ORDER BY DESC(COUNT(*) + ?f) LIMIT 3"
+    plan = asked("?s", JOINED.format("?x < 9", ""), having)
+    assert list(ranges(plan).values()) == [(1.0, 5.0)]
