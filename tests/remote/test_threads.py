@@ -103,8 +103,8 @@ def test_all_crews_together_lose_no_more_than_so_many(
 
 def test_a_crew_that_was_closed_begins_anew() -> None:
     crew = Crew(2, spare=0)
-    crew.run([lambda: 1], 5.0)
-    (worker,) = (each for each in threading.enumerate() if each.name == "topwater-fetch")
+    (worker,) = crew.run([threading.current_thread], 5.0)
+    assert worker is not None
     crew.close()
     worker.join(5)
     assert not worker.is_alive()
