@@ -60,7 +60,7 @@ def _filling(what: str, words: list[str], page: str, text: str) -> str:
         case "pages", []:
             return _side_bar(posixpath.dirname(page), text)
         case "module", [name]:
-            return _documented(name, importlib.import_module(name).__all__)
+            return _documented(name, _not_yet_documented(name))
         case "names", [name, *names]:
             return _documented(name, names)
         case "registry", [name, registry]:
@@ -80,6 +80,17 @@ def _side_bar(folder: str, text: str) -> str:
         options = [":hidden:"] + ([f":caption: {caption}"] if caption else [])
         lists.append(_directive("toctree", [*options, "", *pages]))
     return "\n\n".join(lists)
+
+
+def _not_yet_documented(module: str) -> list[str]:
+    """The public names of a module, without those that an earlier section has."""
+    found = importlib.import_module(module)
+    names = [(name, getattr(found, name)) for name in found.__all__]
+    return [
+        name
+        for name, thing in names
+        if f"{getattr(thing, '__module__', module)}.{name}" not in _public
+    ]
 
 
 def _documented(module: str, names: list[str]) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.distributions import install
+from topwater.candidates import lists
 from topwater.errors import QueryError
-from topwater.protocols import Registry
+from topwater.protocols import CandidateList, Floors, Registry, Seeks, Source, Sweeps
+from topwater.remote.replay import Replay
+from topwater.windows import tumbling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,3 +62,32 @@ def test_what_is_in_the_laboratory_is_said_where_that_is_missing() -> None:
 def test_what_is_not_a_name(name: object) -> None:
     with pytest.raises(QueryError, match="is unknown"):
         SHAPES[name]  # type: ignore[index]
+
+
+class HalfAList:
+    """What a contract asks for, but for one method."""
+
+    def add(self) -> None: ...
+
+
+def test_protocols_know_what_keeps_them() -> None:
+    windows = tumbling(10)
+    for name in lists:
+        made = lists[name](windows, 3)
+        assert isinstance(made, CandidateList), name
+        assert isinstance(made, Sweeps) == hasattr(made, "sweep"), name
+        assert isinstance(made, Floors) == hasattr(made, "floors"), name
+    assert not isinstance(HalfAList(), CandidateList)
+    assert issubclass(Replay, Seeks)
+    assert not issubclass(HalfAList, Seeks)
+
+
+def test_the_clauses_of_contracts_are_numbered_without_a_gap() -> None:
+    """Errors and tests cite them."""
+    for letter, kinds in (("L", (CandidateList, Sweeps, Floors)), ("F", (Source, Seeks))):
+        found = [
+            int(number)
+            for kind in kinds
+            for number in re.findall(rf"^ *{letter}(\d+)\. ", kind.__doc__ or "", re.MULTILINE)
+        ]
+        assert found == [*range(1, len(found) + 1)], letter

@@ -40,7 +40,8 @@ def run(
     query
         What is asked.
     batches
-        Arrow tables or record batches, or mappings of arrays, in order of arrival.
+        Tables or record batches of Arrow, frames of pandas or Polars, mappings of arrays, or
+        lists of rows, in order of arrival.
     source
         Where remote values are fetched, if the query has a remote part. If it can't be reached,
         that is said before the first batch is read.

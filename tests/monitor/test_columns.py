@@ -7,18 +7,22 @@ import decimal
 import math
 from collections.abc import Callable
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from topwater.errors import BatchError
+from topwater.local import run
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import ONLY_TIME, only_finite, read
+from topwater.monitor.grouped import GroupedMonitor
 from topwater.query import TopKQuery
 from topwater.windows import FARTHEST, Windows, counting, tumbling
 
@@ -66,7 +70,7 @@ class TestKeys:
         found = read(query_of(), columns(who=pa.array(keys, pa.uint32())))
         assert found.key.to_pylist() == keys
 
-    @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+    @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
     def test_strings(self, kind: pa.DataType) -> None:
         readout = read(query_of(), columns(who=pa.array(["é", None, ""], kind)))
         assert readout.key.to_pylist() == ["é", ""]
@@ -102,7 +106,7 @@ class TestKeys:
             [decimal.Decimal("1.5")] * 3,
             [[1], [2], [3]],
             [{"a": 1}] * 3,
-            pa.array(["a", "b", "c"], pa.string_view()),
+            pa.array([b"a", b"b", b"c"], pa.binary_view()),
         ],
         ids=lambda keys: str(pa.array(keys).type),
     )
@@ -307,6 +311,10 @@ def test_slices_with_nulls_before_and_inside() -> None:
         {"who": [], "at": [], "v": []},
         pa.table({"who": pa.chunked_array([], pa.string()), "at": [], "v": []}),
         pa.table({"who": pa.array([], pa.dictionary(pa.int8(), pa.string())), "at": [], "v": []}),
+        pd.DataFrame(columns=["who", "at", "v"]),
+        pl.DataFrame(schema={"who": pl.String, "at": pl.Datetime("us", "UTC"), "v": pl.Float64}),
+        pl.DataFrame(),
+        [],
     ],
 )
 def test_empty_batches(empty: Any) -> None:
@@ -330,6 +338,16 @@ class TestWhatIsRefused:
         )
         assert caught.value.fix == f"name one of them in the query's {role}, or rename the column"
 
+    def test_a_missing_column_of_a_query_with_groups(self) -> None:
+        table = pa.table(columns(team=["x", "y", "x"], more=[1, 2, 3]))
+        monitor = GroupedMonitor.build(query_of(group_by="team"))
+        for name, role in (("who", "key"), ("v", "score"), ("team", "group_by")):
+            others = ", ".join(each for each in table.column_names if each != name)
+            with pytest.raises(BatchError) as caught:
+                monitor.ingest(table.drop_columns(name))
+            wrong = f"the {role} column {name!r} is not there; there are: {others}"
+            assert caught.value.problem == wrong
+
     def test_a_missing_column_of_an_aggregate(self) -> None:
         query = query_of(take={"n": "sum(w)"}, score="n")
         with pytest.raises(BatchError, match="the take column 'w' is not there") as caught:
@@ -350,21 +368,171 @@ class TestWhatIsRefused:
         "make",
         [
             lambda: None,
-            lambda: [columns()],
-            lambda: "who",
             lambda: 3,
-            lambda: pa.array([1]),
-            lambda: pd.DataFrame(columns()),
+            lambda: b"who",
+            lambda: {"who", "at", "v"},
+            lambda: [1, 2, 3],
+            lambda: [columns(), "who"],
+            lambda: np.ones((3, 3)),
+            lambda: iter([columns()]),
+            lambda: pd.Series([1]),
         ],
     )
     def test_what_is_no_batch(self, make: Callable[[], Any]) -> None:
         with pytest.raises(BatchError, match="a batch can't be a") as caught:
             read(query_of(), make())
-        assert "pa.table(frame)" in caught.value.fix
+        for word in ("Arrow", "pandas", "Polars", "mapping", "list of rows"):
+            assert word in caught.value.fix
+
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: pa.array([1]),
+            lambda: pa.chunked_array([[1]]),
+            lambda: pl.Series([1]),
+            lambda: pd.DataFrame({"who": [object()], "at": [1], "v": [1.0]}),
+            lambda: pd.DataFrame([[1, 1, 2.0]], columns=["who", "who", "v"]),
+            lambda: [{"who": 1}, {"who": "ann"}],
+        ],
+    )
+    def test_what_has_no_columns_that_can_be_read(self, make: Callable[[], Any]) -> None:
+        with pytest.raises(BatchError, match="can't be read as columns") as caught:
+            read(query_of(), make())
+        assert "Polars" in caught.value.fix
+
+    def test_a_mapping_of_arrays_in_a_list_is_a_row_of_arrays(self) -> None:
+        with pytest.raises(BatchError, match="the key column 'who' is of type list"):
+            read(query_of(), [columns()])
+
+    @pytest.mark.parametrize("table", [columns(), pd.DataFrame(columns())])
+    def test_one_table_where_many_are_expected(self, table: Any) -> None:
+        with pytest.raises(BatchError, match="a batch can't be a str") as caught:
+            [*run(query_of(), table)]
+        assert caught.value.fix == "pass a list of tables, not one table"
 
 
-def test_frames_by_the_way_that_the_error_names() -> None:
-    assert len(read(query_of(), pa.table(pd.DataFrame(columns())))) == 3
+MOMENT = dt.datetime(2026, 1, 1, 1, tzinfo=ZoneInfo("Europe/Rome"))
+MOMENTS = [MOMENT, None, MOMENT + dt.timedelta(seconds=1), MOMENT + dt.timedelta(milliseconds=1.5)]
+CASES: dict[str, dict[str, Any]] = {
+    "whole numbers": {"who": [7, -5, 2**60, 7], "at": [1, 2, 3, 3], "v": [1, 2, 3, 4]},
+    "text": {"who": ["é", "", "b", "é"], "at": [1, 2, 3, 3], "v": [1.5, -2.0, 0.0, 1e10]},
+    "missing text": {
+        "who": ["a", None, "b", None],
+        "at": [1, 2, None, 4],
+        "v": [1.0, 2.0, 3.0, None],
+    },
+    "zones": {"who": ["a", "b", "c", "d"], "at": MOMENTS, "v": [1.0, None, 3.0, 4.0]},
+    "truth": {"who": ["a", "b", "c", "d"], "at": [1, 2, 3, 4], "v": [True, False, None, True]},
+    "nothing": {"who": np.array([], str), "at": np.array([], int), "v": np.array([], float)},
+}
+
+
+def categories(case: dict[str, Any]) -> dict[str, Any]:
+    return {**case, "who": pa.array(case["who"]).dictionary_encode()}
+
+
+def nullable(case: dict[str, Any]) -> pd.DataFrame:
+    """Columns of pandas that know what is missing, so that whole numbers stay so."""
+    return pd.DataFrame({name: pd.Series(values).convert_dtypes() for name, values in case.items()})
+
+
+class Streamed:
+    """A table of a library that nobody knows, by Arrow's C stream alone."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self._table = pa.table(case)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+class Batched:
+    """The same by Arrow's C array: one record batch."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self._batch = pa.record_batch(case)
+
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> object:
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
+class Exchanged:
+    """The same by the dataframe protocol."""
+
+    def __init__(self, case: dict[str, Any]) -> None:
+        self._table = pa.table(case)
+
+    def __dataframe__(self, **settings: Any) -> Any:
+        return self._table.__dataframe__(**settings)
+
+
+FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "arrow": pa.table,
+    "record batch": pa.record_batch,
+    "chunks": lambda case: pa.concat_tables([pa.table(case).slice(0, 1), pa.table(case).slice(1)]),
+    "dictionary": lambda case: pa.table(categories(case)),
+    "reader": lambda case: pa.table(case).to_reader(),
+    "pandas": nullable,
+    "pandas on arrow": lambda case: pa.table(case).to_pandas(types_mapper=pd.ArrowDtype),
+    "pandas categories": lambda case: nullable(case).astype({"who": "category"}),
+    "polars": pl.DataFrame,
+    "polars chunks": lambda case: pl.concat(
+        [pl.DataFrame(case)[:1], pl.DataFrame(case)[1:]], rechunk=False
+    ),
+    "columns of polars": lambda case: pl.DataFrame(case).to_dict(),
+    "columns of pandas": lambda case: dict(nullable(case)),
+    "stream": Streamed,
+    "array": Batched,
+    "dataframe protocol": Exchanged,
+    "rows": lambda case: pa.table(case).to_pylist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("case", CASES)
+def test_every_form_is_read_as_the_mapping_is(case: str, form: str) -> None:
+    right, found = read(query_of(), CASES[case]), read(query_of(), FORMS[form](CASES[case]))
+    assert found.time.tolist() == right.time.tolist()
+    assert found.key.to_pylist() == right.key.to_pylist()
+    assert np.array_equal(found.values["v"], right.values["v"], equal_nan=True)
+    assert found.counts == right.counts
+    assert found.beats.tolist() == right.beats.tolist()
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["a", "b"])])
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 0), slice(1, 3)])
+def test_categories_of_polars(kind: Any, rows: slice) -> None:
+    who = ["b", "a", None, "b"]
+    frame = pl.DataFrame({"who": pl.Series(who, dtype=kind), "at": [1, 2, 3, 4], "v": [1.0] * 4})
+    twice = pl.concat([frame[rows], frame[rows]], rechunk=False)
+    expected = [each for each in who[rows] * 2 if each is not None]
+    assert read(query_of(), twice).key.to_pylist() == expected
+
+
+def test_the_index_of_a_frame_is_a_column_if_it_has_a_name() -> None:
+    frame = pd.DataFrame(columns()).set_index("at")
+    assert read(query_of(), frame).time.tolist() == [1, 2, 3]
+
+
+def test_rows_may_lack_what_is_not_known() -> None:
+    rows: list[dict[str, Any]] = [{"who": "a", "at": 1}, {"who": "b", "at": 2, "v": 2.0}, {"at": 3}]
+    readout = read(query_of(), rows)
+    assert readout.key.to_pylist() == ["a", "b"]
+    assert readout.counts == Counts(events=3, bad_key=1)
+    assert np.isnan(readout.values["v"][0])
+
+
+def test_answers_are_the_same_for_every_form() -> None:
+    """By :func:`run`, and by ``ingest`` of a monitor with groups."""
+    case = {"who": ["a", "b", "c", "d"], "at": [1, 2, 12, 13], "v": [1.0, 2.0, 3.0, 4.0]}
+    for changes in ({}, {"group_by": "team"}):
+        query = query_of(window=tumbling(10), **changes)
+        batch = {**case, "team": ["x", "y", "x", "x"], "unused": [["x"], [], ["y"], []]}
+        right = [*run(query, [batch])]
+        assert len(right) == (3 if changes else 2)
+        for name, form in FORMS.items():
+            if name != "dataframe protocol":  # it has no lists
+                assert [*run(query, [form(batch), []])] == right, name
 
 
 class TestColumnsThatAreNone:

@@ -17,7 +17,7 @@ QUERIES = (".rq", ".rspql", ".sparql", "")
 
 
 def read_job(
-    path: Path,
+    path: str | Path,
     *,
     streams: Sequence[str] = (),
     services: Sequence[str] = (),
@@ -40,7 +40,7 @@ def read_job(
     QueryError
         If a file can't be read, or something in it can't work, with its line.
     """
-    written = overridden(_written(path), settings)
+    written = overridden(_written(Path(path)), settings)
     for option, table, given in (
         ("--stream", "streams", streams),
         ("--service", "services", services),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +15,22 @@ from topwater.model import BoolArray, Counts, FloatArray, IntArray
 from topwater.query import TopKQuery
 from topwater.windows import FARTHEST
 
-Batch: TypeAlias = pa.RecordBatch | pa.Table | Mapping[str, Any]
-"""Columns by name: an Arrow batch or table, or a mapping of arrays."""
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table of any library that hands out its columns as Arrow: pandas, Polars, DuckDB, …"""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The columns, as a stream of Arrow's C data interface."""
+
+
+Batch: TypeAlias = ArrowTable | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""Columns by name: a table or record batch of Arrow, a frame of pandas or Polars, a mapping of
+arrays; or rows, as a list of mappings."""
+
+_ACCEPTED = (
+    "pass a table of Arrow, pandas or Polars, a mapping of equally long arrays, or a list of rows"
+)
 
 ONLY_TIME = "\0"
 """A key of text that stands for no event: its row tells the time, and is counted nowhere."""
@@ -104,26 +118,65 @@ def _where(readout: Readout, good: BoolArray) -> Readout:
 
 
 def as_table(batch: Batch) -> pa.Table:
-    """A batch as an Arrow table."""
+    """A batch as an Arrow table.
+
+    Raises
+    ------
+    BatchError
+        If it is not a table, or its columns can't be read.
+
+    Examples
+    --------
+    >>> as_table([{"who": "ann", "at": 1}, {"who": "bob"}]).to_pydict()
+    {'who': ['ann', 'bob'], 'at': [1, None]}
+    """
     if isinstance(batch, pa.Table):
-        return batch
+        return _without_views(batch)
     if isinstance(batch, pa.RecordBatch):
-        return pa.Table.from_batches([batch])
+        return _without_views(pa.Table.from_batches([batch]))
+    try:
+        return _without_views(_table(batch))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise BatchError(f"the batch can't be read as columns: {error}", fix=_ACCEPTED) from error
+
+
+def of_query(query: TopKQuery, batch: Batch) -> pa.Table:
+    """A batch as an Arrow table with the query's columns only; with all if one of them is missing.
+
+    So the error, when it is read, can say which columns there are.
+    """
+    table = as_table(batch)
+    named = (query.key, query.time, query.group_by, *query.value_columns)
+    names = [*dict.fromkeys(name for name in named if name is not None)]
+    whole = all(table.column_names.count(name) == 1 for name in names)
+    return table.select(names) if whole else table
+
+
+def _table(batch: Any) -> pa.Table:
+    """By what the batch offers. No library is imported for it: who has a frame has its library."""
     if isinstance(batch, Mapping):
-        try:
-            return pa.table({name: pa.array(values) for name, values in batch.items()})
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise BatchError(
-                f"the batch can't be read as columns: {error}",
-                fix="pass an Arrow table, or a mapping of equally long arrays",
-            ) from error
-    raise BatchError(
-        f"a batch can't be a {type(batch).__name__}",
-        fix="pass an Arrow table, as pa.table(frame), a record batch, or a mapping of arrays",
-    )
+        return pa.table({name: _values(values) for name, values in batch.items()})
+    if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
+        return pa.table(batch)
+    if hasattr(batch, "__dataframe__"):
+        from pyarrow.interchange import from_dataframe
+
+        return from_dataframe(batch)
+    if isinstance(batch, list | tuple) and all(isinstance(row, Mapping) for row in batch):
+        names = dict.fromkeys(name for row in batch for name in row)
+        return pa.table({name: pa.array([row.get(name) for row in batch]) for name in names})
+    # Who passes one table where many are expected passes the names of its columns.
+    fix = "pass a list of tables, not one table" if isinstance(batch, str) else _ACCEPTED
+    raise BatchError(f"a batch can't be a {type(batch).__name__}", fix=fix)
+
+
+def _values(values: Any) -> pa.Array | pa.ChunkedArray:
+    return pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
 
 
 def _column(table: pa.Table, name: str, role: str) -> pa.Array:
+    if table.num_columns == 0 and table.num_rows == 0:
+        return pa.nulls(0)  # a list without rows has no columns either
     if table.column_names.count(name) != 1:
         there = "is there twice" if name in table.column_names else "is not there"
         raise BatchError(
@@ -131,10 +184,31 @@ def _column(table: pa.Table, name: str, role: str) -> pa.Array:
             fix=f"name one of them in the query's {role}, or rename the column",
         )
     column = table.column(name)
-    chunk = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if pa.types.is_dictionary(chunk.type):
-        chunk = chunk.dictionary_decode()
-    return chunk
+    if pa.types.is_dictionary(column.type):
+        column = _decoded(column, column.type.value_type)
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _without_views(table: pa.Table) -> pa.Table:
+    """The same with plain text where Polars has views of it: Arrow can't take rows of these."""
+    for at, field in enumerate(table.schema):
+        if field.type == pa.string_view():
+            plain = table.column(at).cast(pa.large_string())
+        elif pa.types.is_dictionary(field.type) and field.type.value_type == pa.string_view():
+            plain = _decoded(table.column(at), pa.large_string())
+        else:
+            continue
+        table = table.set_column(at, field.name, plain)
+    return table
+
+
+def _decoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """Chunk by chunk: each may have its own dictionary."""
+    coded = [
+        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(kind))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array([chunk.dictionary_decode() for chunk in coded], kind)
 
 
 def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:

@@ -1,0 +1,65 @@
+"""Errors: what is wrong, then what to do, in two lines, by kinds that programs can tell apart."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from topwater import errors
+from topwater.errors import (
+    BatchError,
+    EnvironmentProblem,
+    QueryError,
+    SourceError,
+    StateError,
+    TopwaterError,
+    lab_missing,
+)
+
+KINDS = [TopwaterError, QueryError, SourceError, BatchError, StateError, EnvironmentProblem]
+FIELDS = [QueryError, SourceError]
+
+
+def test_no_kind_is_left_out() -> None:
+    found = {each for each in vars(errors).values() if isinstance(each, type)}
+    assert found == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_lines_what_and_what_to_do(kind: type[TopwaterError]) -> None:
+    error = kind("it is broken", fix="mend it")
+    assert str(error) == "it is broken\n  fix: mend it"
+    assert (error.problem, error.fix) == ("it is broken", "mend it")
+    assert isinstance(error, TopwaterError)
+    assert str(kind("it is broken")) == "it is broken"
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_the_setting_to_look_at_comes_first(kind: Any) -> None:
+    error = kind("must be positive", field="rate", fix="use 1 or more")
+    assert str(error) == "rate: must be positive\n  fix: use 1 or more"
+    assert (error.field, error.problem) == ("rate", "rate: must be positive")
+    assert kind("is wrong").field == ""
+
+
+def test_a_wrong_setting_is_a_value_error() -> None:
+    assert issubclass(QueryError, ValueError)
+    others = [each for each in KINDS if each is not QueryError]
+    assert not any(issubclass(each, ValueError) for each in others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_message_survives_another_process(kind: type[TopwaterError]) -> None:
+    """Spark's workers pickle what they raise."""
+    error = kind("it is broken", fix="mend it")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (type(again), str(again)) == (kind, str(error))
+    assert again.fix == error.fix
+
+
+def test_what_the_laboratory_has() -> None:
+    error = lab_missing("the command bench")
+    assert isinstance(error, EnvironmentProblem)
+    assert error.fix == 'pip install "topwater[lab]"'
