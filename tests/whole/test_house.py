@@ -42,9 +42,7 @@ TO_BE_MENDED = {
     "topwater.scoring.expressions",
     "topwater.spark.launch.start",
     "topwater.spark.standing.standing",
-    "answers",
     "explanation",
-    "remote_side",
 }
 """TEMPORARY: offenders that are being mended. Take out what is done; nothing may be added."""
 

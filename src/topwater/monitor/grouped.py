@@ -13,7 +13,7 @@ from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
-from topwater.monitor.remote_side import RemoteSide
+from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.snapshot import require_same_query
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
@@ -51,7 +51,7 @@ class GroupedMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        remote: RemoteSide | None = None,
+        remote: RemotePart | None = None,
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
@@ -86,7 +86,7 @@ class GroupedMonitor:
         """A new monitor, or the one that wrote ``state``; see :meth:`TopKMonitor.build`."""
         if query.group_by is None:
             raise QueryError("names no column", field="group_by", fix="use TopKMonitor")
-        remote = RemoteSide.of(query, source, clock)
+        remote = RemotePart.of(query, source, clock)
         return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
     @property
@@ -224,5 +224,5 @@ def build_monitor(
     A group has one shard to itself, and with it the whole budget.
     """
     kind, share = (TopKMonitor, shard) if query.group_by is None else (GroupedMonitor, _WHOLE)
-    remote = RemoteSide.of(query, source, clock, share)
+    remote = RemotePart.of(query, source, clock, share)
     return kind(query, remote, state, on_miss=on_miss, keep_late=keep_late)

@@ -18,15 +18,15 @@ import pyarrow as pa
 from topwater.candidates.runs import no_hint
 from topwater.errors import BatchError, QueryError
 from topwater.model import Answer, Counts, Items, Millis, Shard
-from topwater.monitor.answers import make_answer
 from topwater.monitor.candidate_keys import CandidateKeys
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
 from topwater.monitor.open_windows import OpenWindows, WindowItems, WindowKeys, WindowResult
 from topwater.monitor.reduction import PartialBatch, reduce_batch
-from topwater.monitor.remote_side import RemoteSide
+from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.window_answer import make_answer
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -61,7 +61,7 @@ class TopKMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        remote: RemoteSide | None = None,
+        remote: RemotePart | None = None,
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
@@ -127,7 +127,7 @@ class TopKMonitor:
                 field="group_by",
                 fix="use topwater.monitor.grouped.GroupedMonitor, or run()",
             )
-        remote = RemoteSide.of(query, source, clock, shard)
+        remote = RemotePart.of(query, source, clock, shard)
         return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
     @property

@@ -21,7 +21,7 @@ from topwater.errors import BatchError, QueryError
 from topwater.model import Shard
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
-from topwater.monitor.remote_side import RemoteSide
+from topwater.monitor.remote_part import RemotePart
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark.answer_rows import COUNTS, merged, packed_schema, unpacked
 from topwater.spark.file_source import Files, active_session, used
@@ -124,7 +124,7 @@ def rows_of(
     require(spark)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
-    remote = RemoteSide.of(query, source, SYSTEM_CLOCK)
+    remote = RemotePart.of(query, source, SYSTEM_CLOCK)
     if remote is not None:
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming

@@ -11,7 +11,7 @@ import pytest
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray, Shard
 from topwater.monitor import build_monitor
-from topwater.monitor.remote_side import RemoteSide
+from topwater.monitor.remote_part import RemotePart
 from topwater.query import TopKQuery
 from topwater.remote import Guarded
 from topwater.testing import HandClock, Scripted
@@ -62,15 +62,15 @@ def test_groups_built_from_a_snapshot_share_it_too() -> None:
 
 def test_a_source_that_is_guarded_stays_as_it_is() -> None:
     guard = Guarded(Scripted({}))
-    side = RemoteSide.of(query_of(), guard, HandClock())
+    side = RemotePart.of(query_of(), guard, HandClock())
     assert side is not None
     assert side.source is guard
-    assert RemoteSide.of(query_of(score="n", refresh=None), None, HandClock()) is None
+    assert RemotePart.of(query_of(score="n", refresh=None), None, HandClock()) is None
 
 
 def test_each_ranking_has_a_purse_of_its_own() -> None:
     query = query_of(refresh={"remote": "remote", "budget": 6})
-    side = RemoteSide.of(query, Scripted({}), HandClock(), Shard(1, 3))
+    side = RemotePart.of(query, Scripted({}), HandClock(), Shard(1, 3))
     assert side is not None
     one, other = side.refresher(query), side.refresher(query)
     assert one.purse is not other.purse

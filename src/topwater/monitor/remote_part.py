@@ -15,8 +15,8 @@ _WHOLE = Shard()
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteSide:
-    """The remote side of one query: of one ranking, or of one per group.
+class RemotePart:
+    """The remote part of one query: of one ranking, or of one per group.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class RemoteSide:
     @staticmethod
     def of(
         query: TopKQuery, source: Source | None, clock: Clock, shard: Shard = _WHOLE
-    ) -> RemoteSide | None:
-        """The remote side of a query; None if it has none.
+    ) -> RemotePart | None:
+        """The remote part of a query; None if it has none.
 
         Raises
         ------
@@ -50,7 +50,7 @@ class RemoteSide:
                 field="source",
                 fix="pass the source to build() or run(), and name the remote value in refresh",
             )
-        return None if source is None else RemoteSide(guarded(source), clock, shard)
+        return None if source is None else RemotePart(guarded(source), clock, shard)
 
     def refresher(self, query: TopKQuery) -> Refresher:
         """What keeps one ranking fresh: each has a replica and a purse of its own."""

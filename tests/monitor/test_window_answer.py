@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from topwater.model import Counts, Freshness, Items, LookUp, Window
-from topwater.monitor.answers import make_answer
 from topwater.monitor.open_windows import WindowResult
+from topwater.monitor.window_answer import make_answer
 from topwater.query import TopKQuery
 from topwater.replica import Ranking
 from topwater.replica.look_ups import LookUps
