@@ -17,102 +17,21 @@ the same windows, so a pane is the smallest unit that ever enters or leaves.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, cast
+from typing import Literal
 
 import numpy as np
 
 from topwater.errors import QueryError
 from topwater.model import Arrivals, BoolArray, IntArray, Items, Millis, Window
-
-FARTHEST: Millis = 2**53
-"""Times and spans are nearer to zero than this, so no sum of them overflows."""
-
-_UNITS = {
-    "ms": 1,
-    "s": 1_000,
-    "sec": 1_000,
-    "second": 1_000,
-    "m": 60_000,
-    "min": 60_000,
-    "minute": 60_000,
-    "h": 3_600_000,
-    "hour": 3_600_000,
-    "d": 86_400_000,
-    "day": 86_400_000,
-}
-_SHORT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
-_ISO = re.compile(
-    r"\s*P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?\s*", re.IGNORECASE
-)
+from topwater.validation import checked_call, choice_of, whole_of
+from topwater.validation.durations import FARTHEST as FARTHEST
+from topwater.validation.durations import millis as millis
+from topwater.validation.durations import span as span
 
 
-def millis(span: int | str | timedelta, *, field: str = "duration") -> Millis:
-    """A span of time as whole milliseconds.
-
-    Parameters
-    ----------
-    span
-        Milliseconds as an integer, a ``timedelta``, a short form (``"90s"``, ``"9 min"``,
-        ``"1h"``) or an ISO 8601 duration (``"PT9M"``).
-    field
-        The setting to name when the span can't be read.
-
-    Examples
-    --------
-    >>> millis("9 min"), millis("PT1M30S"), millis(250)
-    (540000, 90000, 250)
-    """
-    if isinstance(span, timedelta):
-        return round(span / timedelta(milliseconds=1))
-    if isinstance(span, int | np.integer) and not isinstance(span, bool):
-        return int(span)
-    if isinstance(span, str):
-        total = _parse(span)
-        if total is not None:
-            return total
-    raise QueryError(
-        f"{span!r} is not a duration",
-        field=field,
-        fix='write milliseconds (60000), a short form ("90s", "9min") or ISO 8601 ("PT9M")',
-    )
-
-
-def span(length: Millis) -> str:
-    """A span of time in the largest unit that gives a whole number.
-
-    Examples
-    --------
-    >>> span(540_000), span(1_500), span(86_400_000)
-    ('9 min', '1500 ms', '1 d')
-    """
-    for unit, size in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
-        if length % size == 0:
-            return f"{length // size} {unit}"
-    return f"{length} ms"
-
-
-def _parse(text: str) -> Millis | None:
-    if (short := _SHORT.fullmatch(text)) and (unit := _unit(short[2].lower())):
-        return _rounded(float(short[1]) * unit)
-    iso = _ISO.fullmatch(text)
-    if iso is None or not any(iso.groups()):
-        return None
-    days, hours, minutes, seconds = (float(part or 0) for part in iso.groups())
-    return _rounded(days * 86_400_000 + hours * 3_600_000 + minutes * 60_000 + seconds * 1_000)
-
-
-def _unit(name: str) -> Millis | None:
-    """The unit of a name, also in the plural; but ``ms`` is no plural of ``m``."""
-    return _UNITS.get(name) or (_UNITS.get(name.removesuffix("s")) if len(name) > 3 else None)
-
-
-def _rounded(span: float) -> Millis | None:
-    return round(span) if span < FARTHEST else None
-
-
+@checked_call("window")
 @dataclass(frozen=True, slots=True)
 class Windows:
     """An endless sequence of windows: what the query slides over the stream.
@@ -147,13 +66,9 @@ class Windows:
 
     def __post_init__(self) -> None:
         for name in ("width", "step", "start"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise QueryError(
-                    f"must be a whole number, not {value!r}",
-                    field=f"window.{name}",
-                    fix="use sliding(), tumbling() or counting(), which also read durations",
-                )
+            fix = "use sliding(), tumbling() or counting(), which also read durations"
+            value = whole_of(getattr(self, name), f"window.{name}", fix=fix)
+            object.__setattr__(self, name, value)
             if abs(value) >= FARTHEST:
                 raise QueryError(
                     f"{value} is too far from 0",
@@ -175,10 +90,7 @@ class Windows:
                 field="window.width",
                 fix="make width at least as long as step; width = step gives tumbling windows",
             )
-        if self.by not in ("time", "count"):
-            raise QueryError(
-                f"{self.by!r} is unknown", field="window.by", fix='use "time" or "count"'
-            )
+        choice_of(self.by, ("time", "count"), "window.by")
         if self.by == "count" and self.start != 0:
             raise QueryError(
                 "count windows start at the first event",
@@ -284,6 +196,7 @@ class Windows:
         return Arrivals(panes[full], np.append(0, ends[full]).astype(np.int64), items)
 
 
+@checked_call("window")
 def sliding(
     width: int | str | timedelta, step: int | str | timedelta, *, start: Millis = 0
 ) -> Windows:
@@ -294,23 +207,16 @@ def sliding(
     >>> sliding("9 min", "3 min").overlap
     3
     """
-    return Windows(
-        millis(width, field="window.width"), millis(step, field="window.step"), _whole(start)
-    )
+    return Windows(millis(width, field="window.width"), millis(step, field="window.step"), start)
 
 
+@checked_call("window")
 def tumbling(width: int | str | timedelta, *, start: Millis = 0) -> Windows:
     """Time windows end to end, none overlapping."""
     return sliding(width, width, start=start)
 
 
+@checked_call("window")
 def counting(width: int, step: int | None = None) -> Windows:
     """Windows over the last ``width`` events, moving by ``step`` events (default: tumbling)."""
-    return Windows(_whole(width), _whole(width if step is None else step), by="count")
-
-
-def _whole(value: Any) -> int:
-    """NumPy integers pass; the rest is left to the validation."""
-    if isinstance(value, np.integer):
-        return int(value)
-    return cast("int", value)
+    return Windows(width, width if step is None else step, by="count")

@@ -345,9 +345,9 @@ class TestSettings:
         assert caught.value.fix
 
     def test_did_you_mean(self) -> None:
-        with pytest.raises(QueryError, match="did you mean 'weighted-sum'"):
+        with pytest.raises(QueryError, match="did you mean weighted-sum"):
             score_from({"kind": "weightedsum"})
-        with pytest.raises(QueryError, match="did you mean 'smallest'"):
+        with pytest.raises(QueryError, match="did you mean smallest"):
             Formula("a", order="smalest")  # type: ignore[arg-type]
 
     def test_numpy_numbers_are_numbers(self) -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from topwater.errors import QueryError
 from topwater.streams import MqttStream, PythonStream, ReplayStream, stream_settings
-from topwater.streams.setting_checks import columns, topic_filters
+from topwater.streams.network_settings import topic_filters
+from topwater.streams.schema import columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,7 @@ def test_right_ones(right: dict[str, Any]) -> None:
         ({**MQTT, "topics": ["a/#/b"]}, "topics: 'a/#/b' is no topic"),
         ({**MQTT, "topics": ["a+"]}, r"topics: 'a\+' is no topic"),
         ({**MQTT, "topics": ["$share/a"]}, "topics: .* names no group"),
-        ({**MQTT, "qos": 2}, "qos: must be a whole number, 0 to 1, not 2"),
+        ({**MQTT, "qos": 2}, "qos: must be a whole number from 0 to 1, not 2"),
         ({**MQTT, "protocol": "4"}, "protocol: '4' is unknown"),
         ({**MQTT, "password": "hunter2", "user": "me"}, "password: must be the name of an env"),
         ({**MQTT, "password": "${TOPWATER_NO}", "user": "me"}, "password: .*TOPWATER_NO is not"),
@@ -76,10 +77,10 @@ def test_right_ones(right: dict[str, Any]) -> None:
         ({**KAFKA, "topics": ["a b"]}, "topics: 'a b' is no topic"),
         ({**KAFKA, "start": "now"}, "start: 'now' is unknown"),
         ({**SOCKET, "url": "tcp://localhost"}, "url: .* names no port"),
-        ({**REPLAY, "speed": -1}, "speed: must be a number from 0, not -1"),
-        ({**REPLAY, "speed": "fast"}, "speed: must be a number from 0, not 'fast'"),
-        ({**REPLAY, "speed": float("nan")}, "speed: must be a number from 0, not nan"),
-        ({**REPLAY, "speed": True}, "speed: must be a number from 0, not True"),
+        ({**REPLAY, "speed": -1}, "speed: must be a number of at least 0, not -1"),
+        ({**REPLAY, "speed": "fast"}, "speed: must be a number of at least 0, not 'fast'"),
+        ({**REPLAY, "speed": float("nan")}, "speed: must be a number of at least 0, not nan"),
+        ({**REPLAY, "speed": True}, "speed: must be a number of at least 0, not True"),
         ({**REPLAY, "time": "when"}, "time: 'when' is no column"),
         ({**PYTHON, "source": "nowhere.py:A"}, "source: .*nowhere.py is not there"),
         ({**PYTHON, "source": "no_such_module:A"}, "source: there is no module no_such_module"),

@@ -13,7 +13,7 @@ from topwater.jobs.job_file import Place, Written
 from topwater.jobs.sinks import Sink
 from topwater.streams import StreamSettings, stream_settings
 from topwater.streams.kinds import KINDS
-from topwater.streams.setting_checks import columns
+from topwater.streams.schema import columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.errors import QueryError
+from topwater.validation import suggestion
 
 FUNCTIONS = ("count", "sum", "mean", "min", "max", "last")
 _MERGED_BY = {"count": "sum", "sum": "sum", "mean": "sum", "min": "min", "max": "max"}
@@ -44,9 +45,8 @@ class Aggregate:
         function = form[1].lower() if form else ""
         column = (form[2] or form[3]) if form else None
         if function not in FUNCTIONS:
-            raise QueryError(
-                f"{text!r} is no aggregate", field=field, fix=f"use one of: {', '.join(FUNCTIONS)}"
-            )
+            fix = suggestion(function, FUNCTIONS)
+            raise QueryError(f"{text!r} is not an aggregate", field=field, fix=fix)
         if (column is None) != (function == "count"):
             raise QueryError(
                 f"{text!r}: count takes no column, and every other function takes one",

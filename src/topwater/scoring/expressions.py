@@ -18,7 +18,6 @@ so that evaluating, bounding, finding slopes and printing are four algebras over
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ import numpy as np
 from topwater.errors import BatchError, QueryError
 from topwater.model import FloatArray
 from topwater.scoring.algebras import INTERVALS, NUMPY, TRENDS, Interval, Trend, sound
+from topwater.validation import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -342,7 +342,7 @@ class _Parser:
     def _call(self, name: _Token, nesting: int) -> Node:
         if name.text not in _ARITY:
             problem = f"{name.text[:40]!r} is not a function"
-            self._fail(problem, name.start, _suggest(name.text[:40]))
+            self._fail(problem, name.start, suggestion(name.text, _ARITY))
         opened = self._take()
         args: list[Node] = []
         if self.tokens[self.next].text != ")":
@@ -398,11 +398,6 @@ class _Parser:
 def _negative(node: Node) -> Node:
     # Folded, so that -3 is a plain number wherever one is asked for.
     return Number(-node.value) if isinstance(node, Number) else Call("neg", (node,))
-
-
-def _suggest(name: str) -> str:
-    close = difflib.get_close_matches(name.lower(), _ARITY, n=1)
-    return f"did you mean {close[0]}?" if close else f"use one of: {', '.join(_ARITY)}"
 
 
 def _usage(name: str) -> str:

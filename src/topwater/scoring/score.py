@@ -8,7 +8,7 @@ values win is negated for them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -27,7 +27,16 @@ from topwater.scoring.expressions import (
 )
 from topwater.scoring.ranges import RunningRanges
 from topwater.scoring.sums import COMBINATIONS, offset, scaled, total_of
-from topwater.validation import Range, check_choice, numbers_of, range_of
+from topwater.validation import (
+    Range,
+    checked_call,
+    choice_of,
+    made_from,
+    mapping_of,
+    number_of,
+    numbers_of,
+    range_of,
+)
 
 Order: TypeAlias = Literal["largest", "smallest"]
 Columns: TypeAlias = Mapping[str, FloatArray]
@@ -173,6 +182,7 @@ class _Folded:
 _UNIT: Range = (0.0, 1.0)
 
 
+@checked_call("score")
 @dataclass(frozen=True, slots=True)
 class Formula(_Folded):
     """Any expression over the columns; a bare column name is the simplest.
@@ -198,6 +208,7 @@ class Formula(_Folded):
         _settle(self, expression=parse(self.text))
 
 
+@checked_call("score")
 @dataclass(frozen=True, slots=True)
 class WeightedSum(_Folded):
     """The sum of weight times column, each column brought to one scale first.
@@ -242,6 +253,7 @@ class WeightedSum(_Folded):
         return tuple(name for name in self.weights if self.ranges.get(name) == "running")
 
 
+@checked_call("score")
 @dataclass(frozen=True, slots=True)
 class Euclidean(_Folded):
     """The straight distance to a point: ``sqrt(sum of (x - p)²)``.
@@ -264,6 +276,7 @@ class Euclidean(_Folded):
         _settle(self, point=point, expression=Expression(Call("sqrt", (total_of(squares),))))
 
 
+@checked_call("score")
 @dataclass(frozen=True, slots=True)
 class WeightedDistance(_Folded):
     """The distance to a point where some directions count more than others.
@@ -302,7 +315,7 @@ class WeightedDistance(_Folded):
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-        check_choice(self.combine, COMBINATIONS, "score.combine")
+        choice_of(self.combine, COMBINATIONS, "score.combine")
         point = numbers_of(self.point, "score.point")
         weights = numbers_of(self.weights, "score.weights")
         _check_distance_weights(point, weights)
@@ -354,12 +367,9 @@ def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
 
 
 def _score_from_dict(spec: Mapping[str, Any]) -> Score:
-    kind = spec.get("kind")
-    check_choice(kind, _KINDS, "score.kind")
-    score = _KINDS[str(kind)]
+    score = _KINDS[choice_of(spec.get("kind"), _KINDS, "score.kind")]
     settings = {name: value for name, value in spec.items() if name != "kind"}
-    _check_settings(settings, score)
-    made: Score = score(**settings)
+    made: Score = made_from(score, settings, "score")
     return made
 
 
@@ -388,33 +398,16 @@ def _plain(value: object) -> object:
 
 
 def _check_order(order: object) -> None:
-    check_choice(order, ("largest", "smallest"), "score.order")
-
-
-def _check_settings(settings: Mapping[str, object], score: type[Any]) -> None:
-    known = [f for f in fields(score) if f.init]
-    for name in settings:
-        check_choice(name, [f.name for f in known], f"score.{name}")
-    for needed in known:
-        if needed.default is MISSING and needed.name not in settings:
-            raise QueryError(
-                "is missing", field=f"score.{needed.name}", fix=f"{score.kind} needs it"
-            )
+    choice_of(order, ("largest", "smallest"), "score.order")
 
 
 def _ranges(given: object, weights: Mapping[str, float]) -> Frozen[Range | Literal["running"]]:
-    if not isinstance(given, Mapping):
-        raise QueryError(
-            f"must map columns to ranges, not {given!r}",
-            field="score.ranges",
-            fix='write {"column": (0, 100)}',
-        )
-    for name in given:
-        check_choice(name, weights, "score.ranges")
+    for name in mapping_of(given, "score.ranges", 'write {"column": (0, 100)}'):
+        choice_of(name, weights, "score.ranges")
     return Frozen(
         {
             name: "running" if value == "running" else range_of(value, f"score.ranges.{name}")
-            for name, value in given.items()
+            for name, value in mapping_of(given, "score.ranges").items()
         }
     )
 
@@ -427,10 +420,6 @@ def _check_distance_weights(point: Mapping[str, float], weights: Mapping[str, fl
             field="score.weights",
             fix="give one weight per column of the point",
         )
+    fix = 'use 0 to leave a column out, or order="largest" to prefer what is far'
     for name, weight in weights.items():
-        if weight < 0:
-            raise QueryError(
-                f"must not be negative, not {weight:g}",
-                field=f"score.weights.{name}",
-                fix='use 0 to leave a column out, or order="largest" to prefer what is far',
-            )
+        number_of(weight, f"score.weights.{name}", least=0, fix=fix)

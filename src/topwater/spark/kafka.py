@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException
 
 from topwater.errors import EnvironmentProblem
-from topwater.streams.setting_checks import VARIABLE
+from topwater.validation.addresses import VARIABLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

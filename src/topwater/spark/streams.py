@@ -28,7 +28,7 @@ from topwater.streams import (
     StreamSettings,
     stream_settings,
 )
-from topwater.streams.setting_checks import REMOTE
+from topwater.validation.addresses import REMOTE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from topwater.errors import QueryError
-from topwater.streams import setting_checks
 from topwater.streams.network_settings import KafkaStream, MqttStream, SocketStream
+from topwater.streams.schema import columns
 from topwater.streams.stream_settings import RDF, ROWS, StreamSettings
+from topwater.validation import checked_call, flag_of, number_of, path_of, text_of, whole_of
 
 
+@checked_call(of="files")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesStream(StreamSettings):
     """A folder to which files may come, each complete when it appears; or one file.
@@ -42,14 +43,15 @@ class FilesStream(StreamSettings):
 
     def check(self) -> None:
         """The path is there."""
-        setting_checks.there(setting_checks.text(self.path, "path"), "path")
+        path_of(self.path, "path")
         if self.pattern:
-            setting_checks.text(self.pattern, "pattern")
+            text_of(self.pattern, "pattern")
         if self.max_files_per_trigger is not None:
-            setting_checks.whole(self.max_files_per_trigger, "max_files_per_trigger", 1)
-        setting_checks.flag(self.header, "header")
+            whole_of(self.max_files_per_trigger, "max_files_per_trigger", 1)
+        flag_of(self.header, "header")
 
 
+@checked_call(of="replay")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayStream(StreamSettings):
     """Recorded files, played again at their own pace or any other.
@@ -93,19 +95,15 @@ class ReplayStream(StreamSettings):
 
     def check(self) -> None:
         """The path is there, the time is a column, and the speed a number."""
-        setting_checks.there(setting_checks.text(self.path, "path"), "path")
-        setting_checks.text(self.pattern, "pattern")
-        number = isinstance(self.speed, int | float) and not isinstance(self.speed, bool)
-        if self.speed != "max" and not (number and 0 <= self.pace < math.inf):
-            raise QueryError(
-                f"must be a number from 0, not {self.speed!r}",
-                field="speed",
-                fix='write 1 for the pace of the recording, or "max" for as fast as it goes',
-            )
-        setting_checks.whole(self.rows_per_batch, "rows_per_batch", 1)
-        setting_checks.flag(self.shift_to_now, "shift_to_now")
-        setting_checks.flag(self.header, "header")
-        names = setting_checks.columns(self.schema) if self.schema else {}
+        path_of(self.path, "path")
+        text_of(self.pattern, "pattern")
+        if self.speed != "max":
+            fix = 'write 1 for the pace of the recording, or "max" for as fast as it goes'
+            number_of(self.speed, "speed", least=0, fix=fix)
+        whole_of(self.rows_per_batch, "rows_per_batch", 1)
+        flag_of(self.shift_to_now, "shift_to_now")
+        flag_of(self.header, "header")
+        names = columns(self.schema) if self.schema else {}
         if names and names.get(self.time) not in ("timestamp", "timestamp_ltz", "bigint", "long"):
             raise QueryError(
                 f"{self.time!r} is no column of type timestamp or bigint",
@@ -114,6 +112,7 @@ class ReplayStream(StreamSettings):
             )
 
 
+@checked_call(of="python")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonStream(StreamSettings):
     """A Python data source of the user's own.
@@ -151,14 +150,14 @@ class PythonStream(StreamSettings):
 
     def check(self) -> None:
         """The file or the module is there."""
-        setting_checks.text(self.source, "source")
+        text_of(self.source, "source")
         module, name = self.place
         if not module or not name.isidentifier():
             raise QueryError(
                 f"{self.source!r} names no class", field="source", fix="write sensors.py:Sensors"
             )
         if module.endswith(".py"):
-            setting_checks.there(module, "source")
+            path_of(module, "source")
         elif not _importable(module):
             raise QueryError(
                 f"there is no module {module}", field="source", fix="install it, or give a file"

@@ -6,11 +6,25 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from topwater.errors import QueryError
-from topwater.streams import setting_checks
+from topwater.streams.schema import columns
 from topwater.streams.stream_settings import RDF, StreamSettings
+from topwater.validation import (
+    Address,
+    address_of,
+    checked_call,
+    choice_of,
+    flag_of,
+    path_of,
+    secret_of,
+    text_of,
+    texts_of,
+    whole_of,
+)
+
+_MOST_TOPIC_BYTES = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,13 +45,11 @@ class _Received(StreamSettings):
 
     def check(self) -> None:
         """Columns that are added are not there already."""
-        setting_checks.one_of(self.time, "time", ("payload", "arrived"))
-        known = {
-            name.lower() for name in (setting_checks.columns(self.schema) if self.schema else ())
-        }
+        choice_of(self.time, ("payload", "arrived"), "time")
+        known = {name.lower() for name in (columns(self.schema) if self.schema else ())}
         added = [name for name in ("topic_column", "arrived_column") if getattr(self, name, "")]
         for name in added:
-            column = setting_checks.text(getattr(self, name), name)
+            column = text_of(getattr(self, name), name)
             if self.rdf:
                 raise QueryError("RDF has no more columns", field=name, fix="leave it out")
             if column.lower() in known:
@@ -47,6 +59,7 @@ class _Received(StreamSettings):
             known.add(column.lower())
 
 
+@checked_call(of="kafka")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaStream(_Received):
     """Topics of Kafka, read with Spark's own connector.
@@ -90,18 +103,18 @@ class KafkaStream(_Received):
     def check(self) -> None:
         """Addresses and topics can be read."""
         _Received.check(self)
-        for each in setting_checks.text(self.servers, "servers").split(","):
-            setting_checks.address(f"kafka://{each.strip()}", {"kafka": 0}, "servers")
-        for topic in setting_checks.texts(self.topics, "topics", 'write topics = ["bids"]'):
+        for each in text_of(self.servers, "servers").split(","):
+            address_of(f"kafka://{each.strip()}", {"kafka": 0}, "servers")
+        for topic in texts_of(self.topics, "topics", 'write topics = ["bids"]'):
             if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
                 raise QueryError(
                     f"{topic!r} is no topic", field="topics", fix="use letters, digits, . _ and -"
                 )
-        setting_checks.one_of(self.start, "start", ("earliest", "latest"))
+        choice_of(self.start, ("earliest", "latest"), "start")
         if self.max_per_trigger is not None:
-            setting_checks.whole(self.max_per_trigger, "max_per_trigger", 1)
+            whole_of(self.max_per_trigger, "max_per_trigger", 1)
         for name, value in self.options.items():
-            setting_checks.text(value, f"options.{name}")
+            text_of(value, f"options.{name}")
         if self.connector and not re.fullmatch(r"[0-9A-Za-z.-]+", self.connector):
             raise QueryError(f"{self.connector!r} is no version", field="connector", fix="4.2.0")
 
@@ -130,11 +143,12 @@ class _Spooled(_Received):
     def check(self) -> None:
         """Sizes are sizes."""
         _Received.check(self)
-        setting_checks.text(self.spool, "spool", 'write spool = "state/spool"')
-        setting_checks.whole(self.max_bytes, "max_bytes", 1, 256 << 20)
-        setting_checks.whole(self.spool_limit, "spool_limit", 1)
+        text_of(self.spool, "spool", 'write spool = "state/spool"')
+        whole_of(self.max_bytes, "max_bytes", 1, 256 << 20)
+        whole_of(self.spool_limit, "spool_limit", 1)
 
 
+@checked_call(of="mqtt")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MqttStream(_Spooled):
     """Topics of an MQTT broker.
@@ -185,31 +199,31 @@ class MqttStream(_Spooled):
     topic_column: str = ""
 
     @property
-    def broker(self) -> setting_checks.Address:
+    def broker(self) -> Address:
         """Where it listens."""
-        return setting_checks.address(self.url, {"mqtt": 1883, "mqtts": 8883})
+        return address_of(self.url, {"mqtt": 1883, "mqtts": 8883})
 
     def check(self) -> None:
         """The address, the topics and the files can be used."""
         _Spooled.check(self)
         if self.broker.scheme != "mqtts" and (self.ca or self.certificate):
             raise QueryError("has no TLS", field="url", fix="write mqtts://HOST:8883")
-        setting_checks.topic_filters(self.topics)
-        setting_checks.whole(self.qos, "qos", 0, 1)
-        setting_checks.one_of(self.protocol, "protocol", ("5", "3.1.1"))
-        setting_checks.secret(self.password, "password")
-        if self.password and not self.user:
+        topic_filters(self.topics)
+        whole_of(self.qos, "qos", 0, 1)
+        choice_of(self.protocol, ("5", "3.1.1"), "protocol")
+        if self.password is not None and secret_of(self.password, "password") and not self.user:
             raise QueryError("is missing", field="user", fix="give the user that has the password")
         for name in ("ca", "certificate", "key"):
             if getattr(self, name) is not None:
-                setting_checks.there(setting_checks.text(getattr(self, name), name), name)
+                path_of(getattr(self, name), name)
         if self.key and not self.certificate:
             raise QueryError("is missing", field="certificate", fix="give the key's certificate")
-        setting_checks.whole(self.session_hours, "session_hours", 1, 24 * 365 * 100)
-        setting_checks.whole(self.keepalive, "keepalive", 1, 65_535)
-        setting_checks.flag(self.retained, "retained")
+        whole_of(self.session_hours, "session_hours", 1, 24 * 365 * 100)
+        whole_of(self.keepalive, "keepalive", 1, 65_535)
+        flag_of(self.retained, "retained")
 
 
+@checked_call(of="socket")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocketStream(_Spooled):
     """Lines of text from a server.
@@ -226,11 +240,33 @@ class SocketStream(_Spooled):
     url: str
 
     @property
-    def server(self) -> setting_checks.Address:
+    def server(self) -> Address:
         """Where it listens."""
-        return setting_checks.address(self.url, {"tcp": 0})
+        return address_of(self.url, {"tcp": 0})
 
     def check(self) -> None:
         """The address can be read."""
         _Spooled.check(self)
         self.server  # noqa: B018
+
+
+def topic_filters(value: Any, field: str = "topics") -> tuple[str, ...]:
+    """Topics of MQTT, in which ``+`` stands for a level, and ``#`` for all that follow."""
+    found = texts_of(value, field, 'write topics = ["bids/#"]')
+    for each in found:
+        levels = each.split("/")
+        group, rest = "".join(levels[1:2]), "/".join(levels[2:])
+        if levels[0] == "$share" and (not group or not rest or set(group) & set("+#")):
+            raise QueryError(
+                f"{each!r} names no group", field=field, fix="write $share/GROUP/TOPIC"
+            )
+        misplaced = any("#" in level for level in levels[:-1]) or any(
+            len(level) > 1 and set(level) & set("+#") for level in levels
+        )
+        if misplaced or "\0" in each or len(each.encode()) > _MOST_TOPIC_BYTES:
+            raise QueryError(
+                f"{each!r} is no topic",
+                field=field,
+                fix="+ stands for a whole level, and # for the last ones: bids/+/eu/#",
+            )
+    return found

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from topwater.errors import BatchError
 from topwater.model import IntArray, Millis
 from topwater.streams.kinds import ReplayStream
-from topwater.streams.setting_checks import columns
+from topwater.streams.schema import columns
 
 ROWS_AT_ONCE = 10_000
 UNKNOWN: Millis = np.iinfo(np.int64).min

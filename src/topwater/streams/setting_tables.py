@@ -9,8 +9,9 @@ from typing import Any
 
 from topwater.errors import QueryError
 from topwater.streams.kinds import KINDS
-from topwater.streams.setting_checks import REMOTE
 from topwater.streams.stream_settings import StreamSettings
+from topwater.validation import choice_of, mapping_of, require_given, require_known
+from topwater.validation.addresses import REMOTE
 
 
 def stream_settings(
@@ -37,28 +38,22 @@ def stream_settings(
     >>> stream_settings({"kind": "files", "path": ".", "schema": "user string, at timestamp"}).kind
     'files'
     """
-    if not isinstance(given, Mapping):
-        raise QueryError("must be a table", field=where, fix=f'write [{where}] and kind = "files"')
+    settings = mapping_of(given, where, f'write [{where}] and kind = "files"')
     try:
-        return _made(dict(given), Path(base))
+        return _made(dict(settings), Path(base))
     except QueryError as error:
         problem = error.problem.removeprefix(f"{error.field}: ")
         raise QueryError(problem, field=f"{where}.{error.field}", fix=error.fix) from None
 
 
 def _made(given: dict[str, Any], base: Path) -> StreamSettings:
-    kind = given.pop("kind", None)
-    made = KINDS.get(kind) if isinstance(kind, str) else None
-    if made is None:
-        problem = "is missing" if kind is None else f"{kind!r} is unknown"
-        raise QueryError(problem, field="kind", fix=f"use {', '.join(sorted(KINDS))}")
+    if "kind" not in given:
+        raise QueryError("is missing", field="kind", fix=f"use one of: {', '.join(KINDS)}")
+    kind = choice_of(given.pop("kind"), KINDS, "kind")
+    made = KINDS[kind]
     known = {each.name: each for each in fields(made)}
-    if unknown := sorted(set(given) - set(known)):
-        raise QueryError(
-            f"no such setting of {kind}", field=unknown[0], fix=f"use {', '.join(sorted(known))}"
-        )
-    if missing := sorted(name for name in known if _needed(known[name]) and name not in given):
-        raise QueryError("is missing", field=missing[0], fix=f"{kind} needs {', '.join(missing)}")
+    require_known(given, known, of=kind)
+    require_given(given, [name for name in known if _needed(known[name])], of=kind)
     settings = made(**{name: _value(made, name, given[name], base) for name in given})
     assert isinstance(settings, StreamSettings)  # noqa: S101
     return settings

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topwater.errors import QueryError
-from topwater.streams import setting_checks
+from topwater.streams.schema import columns
+from topwater.validation import choice_of
 
 RDF = ("ntriples", "nquads", "jsonld")
 ROWS = ("json", "csv", "parquet")
@@ -37,7 +38,7 @@ class StreamSettings:
     format: str = "json"
 
     def __post_init__(self) -> None:
-        setting_checks.one_of(self.format, "format", self.formats)
+        choice_of(self.format, self.formats, "format")
         if self.rdf and self.schema:
             raise QueryError(
                 f"{self.format} has the columns time and value",
@@ -45,7 +46,7 @@ class StreamSettings:
                 fix="leave it out",
             )
         if self.schema:
-            setting_checks.columns(self.schema)
+            columns(self.schema)
         elif not self.rdf and self.needs_schema:
             raise QueryError(
                 "is missing", field="schema", fix='write schema = "user string, at timestamp"'

@@ -1,0 +1,91 @@
+"""Where things are: servers, files, and the environment variables that hold secrets."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
+
+from topwater.errors import QueryError
+from topwater.validation.names import text_of
+
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+"""``${NAME}``, the environment variable NAME."""
+
+REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""The beginning of a path that is not on this machine."""
+
+
+def secret_of(value: Any, field: str) -> str:
+    """A template, never the secret itself: what is written here is seen in plans and logs."""
+    if not isinstance(value, str) or not VARIABLE.fullmatch(value):
+        raise QueryError(
+            "must be the name of an environment variable, and not the secret itself",
+            field=field,
+            fix=f'write {field} = "${{{field.upper()}}}", and set that variable',
+        )
+    name = VARIABLE.findall(value)[0]
+    if name not in os.environ:
+        raise QueryError(
+            f"the environment variable {name} is not set", field=field, fix=f"set {name}"
+        )
+    return value
+
+
+def path_of(value: Any, field: str) -> str:
+    """A path on this machine that exists; other machines' are taken on trust."""
+    path = text_of(value, field)
+    if not REMOTE.match(path) and not Path(path).exists():
+        raise QueryError(f"{path} is not there", field=field, fix="check the path")
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a server listens.
+
+    Examples
+    --------
+    >>> address_of("mqtt://localhost", {"mqtt": 1883, "mqtts": 8883})
+    Address(scheme='mqtt', host='localhost', port=1883)
+    """
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address:
+    """A server's address; the port has a default if it is above 0."""
+    schemes = " or ".join(f"{scheme}://HOST:PORT" for scheme in ports)
+    fix = f"write {schemes}"
+    given = text_of(value, field, fix)
+    parts, port = _split(given, field, fix)
+    if parts.scheme not in ports:
+        raise QueryError(f"{given!r} is of no known kind", field=field, fix=fix)
+    if "@" in parts.netloc:
+        raise QueryError(
+            "has a user in it", field=field, fix="give user and password as settings of their own"
+        )
+    if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
+        raise QueryError(f"{given!r} is no address", field=field, fix=fix)
+    found = ports[parts.scheme] if port is None else port
+    if found < 1:
+        raise QueryError(f"{given!r} names no port", field=field, fix=fix)
+    return Address(parts.scheme, parts.hostname, found)
+
+
+def _split(given: str, field: str, fix: str) -> tuple[SplitResult, int | None]:
+    try:
+        parts = urlsplit(given)
+        return parts, parts.port
+    except ValueError:
+        # The text itself may hold a password, and is not told.
+        raise QueryError("is no address", field=field, fix=fix) from None

@@ -1,0 +1,126 @@
+"""Names that people write: what is not known is told with the nearest name that is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from topwater.errors import QueryError
+
+_LONGEST = 40
+"""More characters than this are not compared: the time grows with their square."""
+
+_SHOWN = 200
+
+
+def shown(value: object) -> str:
+    """A value as messages show it: not at any length, and whatever it is."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of thousands of digits
+        return f"a {type(value).__name__} that is too long to show"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant; None if none is near.
+
+    Examples
+    --------
+    >>> nearest("polcy", ["policy", "budget"]), nearest("x", ["policy", "budget"])
+    ('policy', None)
+    """
+    if not isinstance(name, str):
+        return None
+    # Capitals are told apart nowhere, so that LOG is near to log; of equals the first stays.
+    plain = {each.casefold(): each for each in reversed(list(known))}
+    close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1)
+    return plain[close[0]] if close else None
+
+
+def suggestion(name: object, known: Iterable[str]) -> str:
+    """What to write instead of a name that is not known.
+
+    Examples
+    --------
+    >>> suggestion("polcy", ["policy", "budget"])
+    'did you mean policy?'
+    >>> suggestion("x", ["policy", "budget"])
+    'use one of: policy, budget'
+    """
+    names = list(known)
+    near = nearest(name, names)
+    return f"use one of: {', '.join(names)}" if near is None else f"did you mean {near}?"
+
+
+def unknown(name: object, known: Iterable[str], field: str) -> QueryError:
+    """The error for a name that is not known, to be raised."""
+    return QueryError(f"{shown(name)} is unknown", field=field, fix=suggestion(name, known))
+
+
+def choice_of(value: Any, choices: Iterable[str], field: str) -> str:
+    """One of some names."""
+    names = list(choices)
+    if not isinstance(value, str) or value not in names:
+        raise unknown(value, names, field)
+    return value
+
+
+def require_known(
+    given: Iterable[Any], known: Iterable[str], field: str = "", of: str = ""
+) -> None:
+    """Raise for the first name that is not known.
+
+    Parameters
+    ----------
+    given
+        The names of settings.
+    known
+        All that there are.
+    field
+        The setting that they belong to.
+    of
+        What has these settings, for the message.
+    """
+    names = list(known)
+    for name in given:
+        if name not in names:
+            problem = f"no such setting of {of}" if of else "no such setting"
+            raise QueryError(problem, field=_inside(field, name), fix=suggestion(name, names))
+
+
+def require_given(
+    given: Iterable[Any], needed: Iterable[str], field: str = "", of: str = ""
+) -> None:
+    """Raise for the first name that is needed and was not given."""
+    names = list(given)
+    for name in needed:
+        if name not in names:
+            fix = f"{of} needs it" if of else f"give {name}"
+            raise QueryError("is missing", field=_inside(field, name), fix=fix)
+
+
+def text_of(value: Any, field: str, fix: str = "write it in quotes") -> str:
+    """Text that is not empty."""
+    if not isinstance(value, str) or not value.strip():
+        raise QueryError(f"must be text, not {shown(value)}", field=field, fix=fix)
+    return value
+
+
+def texts_of(value: Any, field: str, fix: str) -> tuple[str, ...]:
+    """One text or more."""
+    if not isinstance(value, list | tuple) or not value:
+        raise QueryError(f"must be a list of names, not {shown(value)}", field=field, fix=fix)
+    return tuple(text_of(each, field, fix) for each in value)
+
+
+def column_of(value: Any, field: str, fix: str = "give the column's name") -> str:
+    """The name of a column."""
+    if type(value) is not str or not value:
+        raise QueryError(f"{shown(value)} does not name a column", field=field, fix=fix)
+    return value
+
+
+def _inside(field: str, name: object) -> str:
+    return f"{field}.{name}" if field else str(name)
