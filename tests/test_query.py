@@ -83,7 +83,7 @@ def queries(draw: st.DrawFn) -> TopKQuery:
         score=draw(scores(names, running=take == "each")),
         k=draw(st.integers(1, 10**6)),
         take=take,
-        list=draw(st.sampled_from(list(lists))) if take == "each" else "panes",
+        list=draw(st.sampled_from(list(lists))) if take == "each" else None,
         lateness=draw(st.integers(0, 10**9)) if by_time else 0,
         late=draw(st.sampled_from(["drop", "use"])),
         empty_windows=draw(st.integers(0, 10**6)),
@@ -231,21 +231,21 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"k": True}, "k", "whole number"),
     ({"k": "3"}, "k", "whole number"),
     ({"k": None}, "k", "whole number"),
-    ({"key": None}, "key", "None names no column"),
-    ({"key": ""}, "key", "names no column"),
-    ({"key": 5}, "key", "names no column"),
-    ({"key": ["who"]}, "key", "names no column"),
-    ({"time": ""}, "time", "names no column"),
-    ({"time": 5}, "time", "names no column"),
+    ({"key": None}, "key", "None does not name a column"),
+    ({"key": ""}, "key", "does not name a column"),
+    ({"key": 5}, "key", "does not name a column"),
+    ({"key": ["who"]}, "key", "does not name a column"),
+    ({"time": ""}, "time", "does not name a column"),
+    ({"time": 5}, "time", "does not name a column"),
     ({"time": None}, "time", "time windows need the column"),
-    ({"window": None}, "window", "no window"),
-    ({"window": "9 min"}, "window", "no window"),
-    ({"window": (9, 3)}, "window", "no window"),
+    ({"window": None}, "window", "is not a window"),
+    ({"window": "9 min"}, "window", "is not a window"),
+    ({"window": (9, 3)}, "window", "is not a window"),
     ({"list": "treap"}, "list", "'treap' is unknown"),
-    ({"list": None}, "list", "is unknown"),
+    ({"list": 3}, "list", "is unknown"),
     ({"list": []}, "list", "is unknown"),
-    ({"lateness": -1}, "lateness", "it is -1"),
-    ({"lateness": 10**40}, "lateness", "must be from 0"),
+    ({"lateness": -1}, "lateness", "not -1"),
+    ({"lateness": 10**40}, "lateness", "must be a whole number from 0"),
     ({"lateness": "soon"}, "lateness", "is not a duration"),
     ({"lateness": 1.5}, "lateness", "is not a duration"),
     ({"lateness": True}, "lateness", "is not a duration"),
@@ -267,9 +267,9 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"take": None}, "take", "is unknown"),
     ({"take": ["n"]}, "take", "is unknown"),
     ({"take": {}}, "take", "is empty"),
-    ({"take": {"n": "median(v)"}, "score": "n"}, "take.n", "no aggregate"),
+    ({"take": {"n": "median(v)"}, "score": "n"}, "take.n", "not an aggregate"),
     ({"take": {"n": "sum"}, "score": "n"}, "take.n", "takes one"),
-    ({"take": {"n": 5}, "score": "n"}, "take.n", "no aggregate"),
+    ({"take": {"n": 5}, "score": "n"}, "take.n", "not an aggregate"),
     ({"take": {"two words": "count"}}, "take", "can't be used as a name"),
     ({"take": {"": "count"}}, "take", "can't be used as a name"),
     ({"take": {3: "count"}}, "take", "can't be used as a name"),
@@ -278,6 +278,9 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"take": {"pane": "count"}}, "take", "can't be used as a name"),
     ({"take": {"n": "count"}}, "score", "'a' is not among"),
     ({"take": {"a": "count"}, "list": "mintopk"}, "list", "ranks single events"),
+    ({"take": {"a": "count"}, "list": "panes"}, "list", "ranks single events"),
+    ({"take": {"a": "count"}, "list": "recompute"}, "list", "ranks single events"),
+    ({"list": "panes+n"}, "list", "keeps one object per key"),
     (
         {"take": {"a": "count"}, "score": WeightedSum({"a": 1}, {"a": "running"})},
         "score.ranges",
@@ -296,16 +299,62 @@ def test_settings_that_cannot_work(changed: dict[str, Any], field: str, told: st
     assert str(caught.value).startswith(f"{field}: ")
 
 
-def test_an_unknown_list_tells_the_others() -> None:
+def test_an_unknown_list_tells_the_nearest_or_all_others() -> None:
     with pytest.raises(QueryError) as caught:
-        query_of(list="treap")
+        query_of(list="xyz")
     assert caught.value.fix == "use one of: " + ", ".join([*lists, *changing])
+    with pytest.raises(QueryError) as caught:
+        query_of(list="mintop")
+    assert caught.value.fix == "did you mean mintopk?"
+
+
+class TestList:
+    """``query.list`` names a list that is there, and one that would not be used is refused."""
+
+    def test_each_event_an_item(self) -> None:
+        assert query_of().list == "panes"
+        assert query_of(list=None).list == "panes"
+        assert query_of(list="recompute").list == "recompute"
+
+    def test_aggregates_have_none(self) -> None:
+        query = query_of(take={"a": "count"})
+        assert query.list is None
+        assert TopKQuery.from_json(query.to_json()) == query
+        assert replace(query, k=4).list is None
+
+    def test_aggregates_with_a_list_for_changing_scores(self) -> None:
+        query = query_of(take={"a": "last(a)"}, score="a + f", refresh="f", list="panes+n")
+        assert query.list == "panes+n"
+        assert TopKQuery.from_json(query.to_json()) == query
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fix"),
+    [
+        ({"keyy": "who"}, "did you mean key?"),
+        ({"windows": 3}, "did you mean window?"),
+        ({"refesh": "f"}, "did you mean refresh?"),
+        ({"xyz": 3}, "use one of: key, window, score, k, time,"),
+    ],
+)
+def test_a_wrong_keyword(wrong: dict[str, Any], fix: str) -> None:
+    plain = query_of()
+    for call in (
+        lambda: query_of(**wrong),
+        lambda: replace(plain, **wrong),
+        lambda: TopKQuery.from_dict(plain.to_dict() | wrong),
+    ):
+        with pytest.raises(QueryError) as caught:
+            call()
+        assert caught.value.field == next(iter(wrong))
+        assert caught.value.problem.endswith(": no such setting")
+        assert caught.value.fix.startswith(fix)
 
 
 class TestFromText:
     def test_an_unknown_setting(self) -> None:
         plain = query_of().to_dict() | {"topk": 3}
-        with pytest.raises(QueryError, match=r"^topk: no such setting\n  fix: use: .*lateness"):
+        with pytest.raises(QueryError, match=r"^topk: no such setting\n  fix: use one of: .*late"):
             TopKQuery.from_dict(plain)
 
     @pytest.mark.parametrize("name", ["key", "window", "score", "k"])
@@ -320,23 +369,23 @@ class TestFromText:
 
     @pytest.mark.parametrize("text", ["", "{", "nonsense", "[]", "3", "null", '"each"'])
     def test_what_is_no_query(self, text: str) -> None:
-        with pytest.raises(QueryError, match=r"^query: no JSON"):
+        with pytest.raises(QueryError, match=r"^query: (no JSON|must be a table)"):
             TopKQuery.from_json(text)
 
     @pytest.mark.parametrize("settings", [None, [], "k", 3])
     def test_what_are_no_settings(self, settings: Any) -> None:
-        with pytest.raises(QueryError, match=r"^query: .* has no settings"):
+        with pytest.raises(QueryError, match=r"^query: must be a table of names and values, not "):
             TopKQuery.from_dict(settings)
 
     @pytest.mark.parametrize(
         ("window", "field"),
         [
-            ({"width": 9}, "window"),
-            ({"width": 9, "step": 3, "slide": 3}, "window"),
+            ({"width": 9}, "window.step"),
+            ({"width": 9, "step": 3, "slide": 3}, "window.slide"),
             ({"width": 9, "step": 0}, "window.step"),
             ({"width": "9 parsecs", "step": 3}, "window.width"),
             ({"width": 9, "step": 3, "by": "row"}, "window.by"),
-            ({3: 9}, "window"),
+            ({3: 9}, "window.3"),
             ([9, 3], "window"),
             (None, "window"),
         ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, runtime_check
 
 from topwater.errors import QueryError
 from topwater.model import Arrivals, Fetched, FloatArray, IntArray, Items, KeyArray, Millis
+from topwater.validation import nearest, shown
 from topwater.windows import Windows
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Names → makers, with an error that lists the alternatives.
+    """Names → makers, with an error that names the nearest one, or all.
 
     Examples
     --------
@@ -161,6 +162,11 @@ class Registry(Generic[T]):
     ...
     topwater.errors.QueryError: shape: 'circle' is unknown
       fix: use one of: square
+    >>> shapes["Sqare"]
+    Traceback (most recent call last):
+    ...
+    topwater.errors.QueryError: shape: 'Sqare' is unknown
+      fix: did you mean square?
 
     Parameters
     ----------
@@ -191,7 +197,8 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         entry = self._entry(name)
         if entry is None:
-            raise QueryError(f"{name!r} is unknown", field=self.kind, fix=self._alternatives())
+            fix = self._alternatives(name)
+            raise QueryError(f"{shown(name)} is unknown", field=self.kind, fix=fix)
         return entry[0]
 
     def _entry(self, name: Any) -> tuple[T, str] | None:
@@ -211,10 +218,12 @@ class Registry(Generic[T]):
 
         return entry_points(group=self.group)
 
-    def _alternatives(self) -> str:
+    def _alternatives(self, wrong: Any) -> str:
         names = dict.fromkeys([*self._entries, *(each.name for each in self._offered())])
-        known = f"use one of: {', '.join(names)}"
         lacking = [name for name in self.in_lab if name not in names]
+        if wrong not in lacking and (near := nearest(wrong, names)) is not None:
+            return f"did you mean {near}?"
+        known = f"use one of: {', '.join(names)}"
         hint = f'; {" and ".join(lacking)} come with: pip install "topwater[lab]"'
         return known + (hint if lacking else "")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, get_args
-
-import numpy as np
 
 from topwater.candidates import approximate, lists
 from topwater.candidates.rescorable import changing
@@ -17,13 +16,26 @@ from topwater.model import Frozen, Millis
 from topwater.replica import RefreshSettings
 from topwater.scoring import Score, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
+from topwater.validation import (
+    FARTHEST,
+    checked_call,
+    choice_of,
+    column_of,
+    made_from,
+    mapping_of,
+    millis,
+    shown,
+    suggestion,
+    whole_of,
+)
 from topwater.views import html_view
-from topwater.windows import FARTHEST, Windows, millis
+from topwater.windows import Windows
 
 LateRule = Literal["drop", "use"]
 _HOUR: Millis = 3_600_000
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopKQuery:
     """Which k items matter most in each window.
@@ -46,11 +58,12 @@ class TopKQuery:
         aggregates per key and window, which the score then refers to:
         ``{"mentions": "count", "spent": "sum(amount)"}``.
     list
-        The candidate list, by registry name. Queries with aggregates need none, and keep a
-        small row per key and pane. With a remote part and ``last`` alone they may choose
-        ``"panes+n"``, ``"topk+n"`` or ``"mintopk+"``: k + ``refresh.spare`` keys of each window
-        are kept, and the score must follow the stream's value in one direction. Such an answer
-        may miss a key that was forgotten before its remote value rose: it is then not ``exact``.
+        The candidate list, by registry name; ``"panes"`` by default where each event is an item.
+        Queries with aggregates have none (``query.list`` is None), and keep a small row per key
+        and pane instead. With a remote part and ``last`` alone they may choose ``"panes+n"``,
+        ``"topk+n"`` or ``"mintopk+"``: k + ``refresh.spare`` keys of each window are kept, and
+        the score must follow the stream's value in one direction. Such an answer may miss a key
+        that was forgotten before its remote value rose: it is then not ``exact``.
     lateness
         How far events may come out of order: the watermark trails the newest event by it.
     late
@@ -85,7 +98,7 @@ class TopKQuery:
     k: int
     time: str | None = None
     take: Literal["each"] | Mapping[str, str] = "each"
-    list: str = "panes"
+    list: str | None = None
     lateness: Millis = 0
     late: LateRule = "drop"
     jump: Millis = 0
@@ -102,7 +115,7 @@ class TopKQuery:
         k: int,
         time: str | None = None,
         take: Literal["each"] | Mapping[str, str] = "each",
-        list: str = "panes",  # noqa: A002
+        list: str | None = None,  # noqa: A002
         lateness: int | str | timedelta = 0,
         late: LateRule = "drop",
         jump: int | str | timedelta | None = None,
@@ -110,24 +123,21 @@ class TopKQuery:
         refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
         empty_windows: int = 1_000,
     ) -> None:
-        settle = object.__setattr__
-        settle(self, "key", key)
-        settle(self, "window", window)
-        settle(self, "score", score_from(score))
-        settle(self, "k", _whole(k, "k", least=1, fix="ask for one item or more"))
-        settle(self, "time", time)
-        settle(self, "take", _take(take))
-        settle(self, "list", list)
-        settle(self, "lateness", millis(lateness, field="lateness"))
-        settle(self, "late", late)
-        settle(self, "jump", _jump(jump, window))
-        settle(self, "group_by", group_by)
-        settle(self, "refresh", None if refresh is None else RefreshSettings.of(refresh))
-        settle(
-            self,
-            "empty_windows",
-            _whole(empty_windows, "empty_windows", least=0, fix="0 answers no empty window"),
-        )
+        put = functools.partial(object.__setattr__, self)
+        put("key", column_of(key, "key"))
+        put("window", _required_window(window))
+        put("score", score_from(score))
+        put("k", whole_of(k, "k", 1, fix="ask for one item or more"))
+        put("time", None if time is None else column_of(time, "time"))
+        put("take", _take(take))
+        put("list", "panes" if list is None and self.take == "each" else list)
+        put("lateness", millis(lateness, field="lateness"))
+        put("late", choice_of(late, get_args(LateRule), "late"))
+        put("jump", max(_HOUR, _width(window)) if jump is None else millis(jump, field="jump"))
+        put("group_by", None if group_by is None else column_of(group_by, "group_by"))
+        put("refresh", None if refresh is None else RefreshSettings.of(refresh))
+        fix = "0 answers no empty window"
+        put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
         self._check()
 
     @property
@@ -177,20 +187,10 @@ class TopKQuery:
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> TopKQuery:
         """The query that such values describe. A window may be given in durations, as text."""
-        if not isinstance(settings, Mapping):
-            raise QueryError(
-                f"a {type(settings).__name__} has no settings",
-                field="query",
-                fix="give a mapping, as to_dict() does",
-            )
-        known = {field.name for field in fields(cls)}
-        if unknown := sorted(set(settings) - known):
-            raise QueryError(
-                "no such setting", field=unknown[0], fix=f"use: {', '.join(sorted(known))}"
-            )
-        if missing := sorted({"key", "window", "score", "k"} - set(settings)):
-            raise QueryError("is missing", field=missing[0], fix="every query needs it")
-        return cls(**{**settings, "window": _window(settings["window"])})
+        given = dict(mapping_of(settings, "query", "give a mapping, as to_dict() does"))
+        if "window" in given:
+            given["window"] = _window(given["window"])
+        return made_from(cls, given)
 
     def __repr__(self) -> str:
         remote = f", with {self.remote_in_words}" if self.refresh else ""
@@ -213,45 +213,22 @@ class TopKQuery:
             settings = json.loads(text)
         except ValueError as error:
             raise QueryError(f"no JSON: {error}", field="query", fix="use to_json()") from None
-        if not isinstance(settings, dict):
-            raise QueryError("no JSON object", field="query", fix="use to_json()")
-        return cls.from_dict(settings)
+        return cls.from_dict(mapping_of(settings, "query", "use to_json()"))
 
     def _check(self) -> None:
-        self._check_names()
         self._check_time()
         self._check_list_name()
         self._check_aggregates()
-        if self.late not in get_args(LateRule):
-            raise QueryError(f"{self.late!r} is unknown", field="late", fix='use "drop" or "use"')
-
-    def _check_names(self) -> None:
-        named = {"key": self.key, "time": self.time, "group_by": self.group_by}
-        for field, name in named.items():
-            optional = name is None and field != "key"
-            if not optional and (type(name) is not str or not name):
-                raise QueryError(
-                    f"{name!r} names no column", field=field, fix="give the column's name"
-                )
-        if not isinstance(self.window, Windows):
-            raise QueryError(
-                f"{self.window!r} is no window",
-                field="window",
-                fix='write sliding("9 min", "3 min"), tumbling("1 h") or counting(1000, 100)',
-            )
 
     def _check_list_name(self) -> None:
-        known = [*lists, *changing]
         if self.list in [*approximate]:
             raise QueryError(
                 f"{self.list!r} may lose what belongs in an answer, and can't tell when it did",
                 field="list",
                 fix="use 'auto' or 'rapf', which are exact, or topwater.standing",
             )
-        if self.list not in known:
-            raise QueryError(
-                f"{self.list!r} is unknown", field="list", fix=f"use one of: {', '.join(known)}"
-            )
+        if self.list is not None:
+            choice_of(self.list, [*lists, *changing], "list")
 
     def _check_time(self) -> None:
         if self.window.by == "time" and self.time is None:
@@ -260,18 +237,8 @@ class TopKQuery:
                 field="time",
                 fix="name it, or count events with counting(…)",
             )
-        if not 0 <= self.lateness < FARTHEST:
-            raise QueryError(
-                f"must be from 0 to {FARTHEST}, it is {self.lateness}",
-                field="lateness",
-                fix='give a duration, as "10 s"',
-            )
-        if not 0 < self.jump < FARTHEST:
-            raise QueryError(
-                f"must be from 1 to {FARTHEST}, it is {self.jump}",
-                field="jump",
-                fix='give a duration, as "1 h", or leave it out',
-            )
+        whole_of(self.lateness, "lateness", 0, FARTHEST, 'give a duration, as "10 s"')
+        whole_of(self.jump, "jump", 1, FARTHEST, 'give a duration, as "1 h", or leave it out')
         if self.window.by == "count" and self.group_by is not None:
             raise QueryError(
                 "a position in the stream is no position in a group",
@@ -301,7 +268,7 @@ class TopKQuery:
         self._check_score_names([*aggregation.aggregates])
         if self.list in changing:
             self._check_changing(aggregation)
-        elif self.list not in ("panes", "recompute"):
+        elif self.list is not None:
             raise QueryError(
                 f"{self.list!r} ranks single events; an aggregate falls as the window slides",
                 field="list",
@@ -375,7 +342,7 @@ class TopKQuery:
                 raise QueryError(
                     f"{name!r} is not among what the stream contributes",
                     field="score",
-                    fix=f"use: {', '.join(names)}; or add it to take",
+                    fix=f"{suggestion(name, names)}; or add it to take",
                 )
         if self.refresh is not None and self.refresh.remote not in self.score.columns:
             raise QueryError(
@@ -385,12 +352,19 @@ class TopKQuery:
             )
 
 
-def _jump(given: Any, window: Any) -> Millis:
-    """The setting, or its default; a window that is none is left to the validation."""
-    if given is not None:
-        return millis(given, field="jump")
-    width = window.width if isinstance(window, Windows) and window.by == "time" else 0
-    return max(_HOUR, width)
+def _width(window: Windows) -> Millis:
+    """In time; of a window by count it is not known."""
+    return window.width if window.by == "time" else 0
+
+
+def _required_window(given: Any) -> Windows:
+    if not isinstance(given, Windows):
+        raise QueryError(
+            f"{shown(given)} is not a window",
+            field="window",
+            fix='write sliding("9 min", "3 min"), tumbling("1 h") or counting(1000, 100)',
+        )
+    return given
 
 
 def _fallen(functions: Mapping[str, str]) -> str:
@@ -410,12 +384,7 @@ def _window(given: Any) -> Any:
         for name, span in given.items()
         if name in ("width", "step") and isinstance(span, str)
     }
-    try:
-        return Windows(**{**given, **spans})
-    except TypeError as error:
-        raise QueryError(
-            f"can't be read: {error}", field="window", fix="give width, step, start and by"
-        ) from None
+    return made_from(Windows, {**given, **spans}, "window")
 
 
 def _take(take: Any) -> Literal["each"] | Mapping[str, str]:
@@ -435,11 +404,3 @@ def _take(take: Any) -> Literal["each"] | Mapping[str, str]:
     return Frozen(
         {name: str(Aggregate.parse(text, field=f"take.{name}")) for name, text in take.items()}
     )
-
-
-def _whole(value: Any, field: str, *, least: int, fix: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise QueryError(
-            f"must be a whole number of at least {least}, not {value!r}", field=field, fix=fix
-        )
-    return int(value)

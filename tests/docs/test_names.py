@@ -17,12 +17,15 @@ import topwater
 from tests.support.docs_commands import problem_of_names
 from tests.support.docs_pages import PAGES, ROOT, first_column, in_code_font, name_of
 from topwater.model import Problem
-from topwater.remote.wrappers.stack import SETTINGS
+from topwater.remote import stack
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 DOCS = ROOT / "docs"
+SETTINGS = {*inspect.signature(stack).parameters} - {"source", "per_request"}
+"""What every source has round it."""
+
 OTHERS = {"map", "telling", "seeds"}
 """Parameters that pages name and that are not ours: of Spark's builder, and of a test."""
 

@@ -1,7 +1,9 @@
-"""Sources by their address or their settings, whatever they speak."""
+"""Sources by their address or their settings, which are in the signature with their defaults."""
 
 from __future__ import annotations
 
+import inspect
+import pydoc
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,9 @@ from topwater import remote
 from topwater.errors import QueryError
 from topwater.remote import Stack, guarded, stack
 from topwater.remote.factory import _place
+from topwater.remote.http_source import HttpSource
+from topwater.remote.sparql_source import SparqlSource
+from topwater.remote.sql_source import SqlSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,8 +43,13 @@ def test_settings_are_told_apart_by_name() -> None:
         (lambda: remote.http("http://x.example/{key}", value="v", rate=0), "rate.requests"),
         (lambda: remote.http("http://x.example/{key}", value="v", at_once=0), "at_once"),
         (lambda: remote.http("http://x.example/{key}", value="v", retries=-1), "retries"),
-        (lambda: remote.sparql("http://x.example/sparql"), "pattern"),
-        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "pattern"),
+        (lambda: remote.source("sparql+http://x.example/sparql"), "pattern"),
+        (lambda: remote.source("sparql+http://x.example/", pattern="?a ?b ?c"), "key"),
+        (lambda: remote.source("sparql+http://x/", pattern="?a ?b ?c", key="a"), "value"),
+        (
+            lambda: remote.source("sparql+http://x/", pattern="?a ?b ?c", key="k", value="c"),
+            "pattern",
+        ),
         (lambda: remote.source("sqlite:///x.db", query="select 1"), "query"),
         (lambda: stack(Acting(), at_start="maybe"), "at_start"),  # type: ignore[arg-type]
     ],
@@ -77,8 +87,8 @@ def test_no_password_is_in_what_is_shown() -> None:
     [
         ({"kind": "memory"}, "values"),
         ({"kind": "memory", "values": [1]}, "values"),
-        ({"kind": "memory", "values": {}, "url": "x"}, "values"),
-        ({"kind": "memory", "values": {}, "rate": 3}, "values"),
+        ({"kind": "memory", "values": {}, "url": "x"}, "url"),
+        ({"kind": "memory", "values": {}, "rate": 3}, "rate"),
         ({"kind": "ftp", "url": "http://x.example/{key}"}, "kind"),
         ({"kind": "http"}, "url"),
         ({"kind": "http", "url": 7}, "url"),
@@ -136,3 +146,60 @@ def test_values_in_memory_by_settings() -> None:
 )
 def test_a_service_is_named_by_its_place(where: str, place: str) -> None:
     assert _place(where) == place
+
+
+KINDS = [(remote.http, HttpSource), (remote.sparql, SparqlSource), (remote.sql, SqlSource)]
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_every_setting_is_in_the_signature_with_its_default(kind: Any, make: Any) -> None:
+    """An editor and ``help()`` show what the source and its stack take, and nothing else."""
+    own = inspect.signature(make).parameters
+    around = {
+        name: each
+        for name, each in inspect.signature(stack).parameters.items()
+        if name not in ("source", "per_request")
+    }
+    given = inspect.signature(kind).parameters
+    assert {*given} == {*own, *around}
+    for name, each in {**around, **own}.items():
+        assert given[name].default == each.default, name
+        assert given[name].annotation == each.annotation, name
+        assert given[name].kind == each.kind, name
+
+
+@pytest.mark.parametrize(("kind", "make"), KINDS)
+def test_help_shows_the_settings(kind: Any, make: Any) -> None:
+    shown = pydoc.render_doc(kind, renderer=pydoc.plaintext)
+    for setting in ("at_once: ", "retries: ", "timeout: ", "value: "):
+        assert setting in shown
+    assert "settings" not in inspect.signature(kind).parameters
+
+
+def test_nothing_of_an_example_is_a_default() -> None:
+    for kind, _ in KINDS:
+        parameters = inspect.signature(kind).parameters
+        defaults = [parameters[name].default for name in ("key", "value")]
+        assert all(each in (None, inspect.Parameter.empty) for each in defaults)
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "fix"),
+    [
+        (lambda: remote.http("http://x/{key}", valu="v"), "valu", "did you mean value?"),
+        (lambda: remote.http("http://x/{key}"), "value", "http needs it"),
+        (lambda: remote.sparql("http://x/", "?a ?b ?c"), "key", "sparql needs it"),
+        (lambda: remote.sql("sqlite://", tabel="t"), "tabel", "did you mean table?"),
+        (lambda: remote.memory(value={}), "value", "did you mean values?"),
+        (lambda: remote.memory([1.0]), "values", 'write {"ann": 3.0, "bob": 5.0}'),
+        (lambda: remote.source({"kind": "memory", "vals": {}}), "vals", "did you mean values?"),
+        (lambda: remote.source({"kind": "sqll", "url": "sqlite://"}), "kind", "did you mean sql?"),
+        (lambda: remote.source("htp://x/{key}", value="v"), "url", "did you mean http?"),
+        (lambda: remote.Limit(request=3), "rate.request", "did you mean requests?"),
+        (lambda: remote.Breaker(failure=3), "breaker.failure", "did you mean failures?"),
+    ],
+)
+def test_a_wrong_setting_is_told_with_the_right_one(call: Any, field: str, fix: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        call()
+    assert (caught.value.field, caught.value.fix) == (field, fix)

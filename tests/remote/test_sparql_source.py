@@ -49,6 +49,9 @@ def healthy(server: FaultServer) -> None:
     server.received.clear()
 
 
+NAMES: dict[str, Any] = {"key": "user", "value": "followers"}
+
+
 @pytest.fixture(scope="module")
 def service() -> Iterator[services.Service]:
     with services.started(users=250, seed=3, speed=0.0) as service:
@@ -58,7 +61,7 @@ def service() -> Iterator[services.Service]:
 def source_of(endpoint: str, pattern: str = FOLLOWERS, **more: Any) -> SparqlSource:
     if more.get("key_as") != "literal":
         more = {"namespace": USER, **more}
-    return SparqlSource(endpoint, pattern, prefixes=EX, **more)
+    return SparqlSource(endpoint, pattern, **{**NAMES, "prefixes": EX, **more})
 
 
 def keys_of(*keys: str) -> Any:
@@ -227,7 +230,7 @@ class Book:
 
 def named(**more: Any) -> SparqlSource:
     pattern = "?thing ex:name ?user ; ex:n ?followers"
-    return SparqlSource("http://127.0.0.1:9/", pattern, prefixes=EX, **more)
+    return SparqlSource("http://127.0.0.1:9/", pattern, prefixes=EX, **NAMES, **more)
 
 
 @settings(max_examples=300, deadline=None)
@@ -368,13 +371,14 @@ def test_an_endpoint_is_checked_at_the_start(
         ({"prefixes": {"e x": "http://a/"}}, "prefixes", "no prefix"),
         ({"prefixes": {"ex": "a> <b"}}, "prefixes.ex", "no IRI"),
         ({"timeout": -1}, "timeout", "above 0"),
+        ({"namespce": USER}, "namespce", "no such setting"),
         ({"verify": None}, "verify", "no file"),
     ],
 )
 def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: str) -> None:
     plain = {"endpoint": "https://data.example/sparql", "pattern": FOLLOWERS, "prefixes": EX}
     with pytest.raises(QueryError) as caught:
-        SparqlSource(**{**plain, **settings})
+        SparqlSource(**{**plain, **NAMES, **settings})
     assert caught.value.field == field
     assert told in caught.value.problem
     assert caught.value.fix

@@ -302,8 +302,8 @@ def test_a_fork_connects_anew(make: Make) -> None:
             "per_request",
             "3",
         ),
-        ({"query": "select a, b from t where a in :keys", "timeout": 0}, "timeout", "positive"),
-        ({"query": "select a, b from t where a in :keys", "timeout": True}, "timeout", "positive"),
+        ({"query": "select a, b from t where a in :keys", "timeout": 0}, "timeout", "above 0"),
+        ({"query": "select a, b from t where a in :keys", "timeout": True}, "timeout", "above 0"),
     ],
 )
 def test_what_can_not_work_is_said_when_it_is_built(

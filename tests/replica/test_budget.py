@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import partial
 from itertools import product
 from typing import Any
@@ -20,6 +21,7 @@ from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
 from topwater.replica import Budget, RefreshSettings
 from topwater.replica.policies import rankers
+from topwater.rspql import parse
 from topwater.scoring import Formula
 from topwater.testing import Scripted
 from topwater.windows import counting, sliding, tumbling
@@ -185,7 +187,7 @@ def test_every_shard_reads_all_of_its_keys() -> None:
 
 def test_an_accuracy_is_missed_only_if_the_source_fails() -> None:
     source = Scripted({key: [(m * 20_000, float(m % 5)) for m in range(30)] for key in range(6)})
-    budget = Budget(accuracy=1.0)
+    budget = Budget(fetches=None, accuracy=1.0)
     loop = Loop(query_of(budget=budget, window=tumbling("1 min")), source)
     missed = []
     for minute in range(9):
@@ -198,12 +200,20 @@ def test_an_accuracy_is_missed_only_if_the_source_fails() -> None:
 
 
 @pytest.mark.parametrize(
-    "budget", [None, Budget(), {"fetches": None}, {"deadline": None, "accuracy": 0.9}]
+    "budget",
+    [
+        None,
+        "unlimited",
+        Budget(None),
+        {"fetches": None},
+        {"fetches": "unlimited"},
+        {"fetches": None, "deadline": None, "accuracy": 0.9},
+    ],
 )
 def test_ways_to_ask_for_it(budget: Any) -> None:
     settings = RefreshSettings("remote", budget=budget)
     assert settings.budget.unlimited
-    assert settings.budget == Budget(accuracy=settings.budget.accuracy)
+    assert settings.budget == Budget(None, accuracy=settings.budget.accuracy)
     query = query_of(budget=budget)
     assert TopKQuery.from_json(query.to_json()) == query
 
@@ -216,14 +226,100 @@ def test_a_limit_is_one(budget: Any) -> None:
 @pytest.mark.parametrize(
     ("budget", "field", "told"),
     [
-        ({}, "budget", "names neither"),
-        ({"accuracy": 0.9}, "budget", "names neither"),
+        ([], "budget.fetches", "whole number"),
+        ("endless", "budget.fetches", "whole number"),
+        ({"fetchs": 3}, "budget.fetchs", "no such setting"),
         ({"fetches": None, "carry_over": True}, "budget.carry_over", "nothing is left over"),
         ({"deadline": "2 s", "carry_over": True}, "budget.carry_over", "is gone"),
         ({"fetches": 3, "deadline": "2 s"}, "budget", "either"),
     ],
 )
-def test_a_limit_that_was_forgotten_is_an_error(budget: Any, field: str, told: str) -> None:
+def test_what_is_no_budget(budget: Any, field: str, told: str) -> None:
     with pytest.raises(QueryError, match=told) as caught:
         RefreshSettings("remote", budget=budget)
     assert caught.value.field == field
+
+
+class TestOmitted:
+    """What an omitted number means, in all ways to write a budget, side by side."""
+
+    @staticmethod
+    def written(said: dict[str, Any]) -> dict[str, Budget]:
+        """The same, said in each way."""
+        clauses = {
+            "fetches": lambda n: f"BUDGET {'UNLIMITED' if n is None else f'{n} FETCHES'}",
+            "deadline": lambda ms: f"DEADLINE PT{ms // 1000}S",
+            "accuracy": lambda share: f"ACCURACY {share}",
+        }
+        clause = " ".join(clauses[name](value) for name, value in said.items())
+        file = {name: "unlimited" if value is None else value for name, value in said.items()}
+        return {
+            "Budget(…)": Budget(**said),
+            "Budget.of({…})": Budget.of(said),
+            "RefreshSettings(…)": RefreshSettings("f", budget=said).budget,  # type: ignore[arg-type]
+            "refresh={…}": refreshed({"remote": "f", "budget": said}),
+            "a job": refreshed({"remote": "f", "budget": file}),
+            "RSP-QL": asked_in_rspql(f"WITH {clause}" if clause else ""),
+        }
+
+    @pytest.mark.parametrize(
+        ("said", "meant"),
+        [
+            ({}, (7, None)),
+            ({"accuracy": 0.9}, (7, None)),
+            ({"deadline": 2_000}, (None, 2_000)),
+            ({"fetches": 3}, (3, None)),
+            ({"fetches": None}, (None, None)),
+        ],
+        ids=str,
+    )
+    def test_all_ways_agree(self, said: dict[str, Any], meant: tuple[int | None, ...]) -> None:
+        for way, budget in self.written(said).items():
+            assert (budget.fetches, budget.deadline) == meant, way
+            assert budget.accuracy == said.get("accuracy"), way
+
+    def test_no_budget_at_all(self) -> None:
+        usual = Budget()
+        assert (usual.fetches, usual.unlimited, type(usual.fetches)) == (7, False, int)
+        assert RefreshSettings("f").budget == usual
+        assert RefreshSettings.of("f").budget == usual
+        assert refreshed("f") == refreshed({"remote": "f"}) == usual
+        assert asked_in_rspql("") == asked_in_rspql("WITH POLICY lru") == usual
+
+    def test_only_none_is_no_limit(self) -> None:
+        assert Budget.of(None) == Budget(None) == Budget.of({"fetches": None})
+        assert not Budget.of({"deadline": None}).unlimited
+
+    def test_help_shows_the_number(self) -> None:
+        parameters = inspect.signature(Budget).parameters
+        assert repr(parameters["fetches"].default) == "7"
+
+
+def refreshed(refresh: Any) -> Budget:
+    """The budget of a query with such a remote part."""
+    query = TopKQuery.from_dict(
+        {
+            "key": "u",
+            "time": "at",
+            "window": {"width": 9, "step": 3},
+            "take": {"n": "count"},
+            "score": "n + f",
+            "k": 3,
+            "refresh": refresh,
+        }
+    )
+    assert query.refresh is not None
+    assert TopKQuery.from_json(query.to_json()) == query
+    return query.refresh.budget
+
+
+def asked_in_rspql(clause: str) -> Budget:
+    """The budget of a query in RSP-QL that ends with such a clause."""
+    text = (
+        "PREFIX : <http://example.org/> SELECT ?u FROM NAMED WINDOW :w ON :s [RANGE 9s STEP 3s] "
+        "WHERE { WINDOW :w { ?u :v ?v } SERVICE :b { ?u :f ?f } } "
+        f"ORDER BY DESC(?v + ?f) LIMIT 3 {clause}"
+    )
+    query = parse(text, services={":b": "http://127.0.0.1:9/"}).query()
+    assert query.refresh is not None
+    return query.refresh.budget

@@ -314,7 +314,7 @@ def test_wbm_star_knows_what_is_stale() -> None:
         {"budget": -1},
         {"budget": 1.5},
         {"budget": True},
-        {"budget": {}},
+        {"budget": []},
         {"budget": {"fetches": 3, "deadline": "1s"}},
         {"budget": {"deadline": "soon"}},
         {"budget": {"deadline": 0}},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import shutil
 import subprocess
@@ -20,10 +19,8 @@ from nbclient import NotebookClient
 from tests.support.shown import EVIL, QUERY, answer
 from topwater import Answer, Answers, Formula, Row, Window
 from topwater.remote.http_source import HttpSource
-from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.sql_source import SqlSource
-from topwater.remote.wrappers.stack import SETTINGS
 from topwater.show.explain import explanation
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "notebook"
@@ -119,16 +116,6 @@ def test_types_are_complete_for_those_who_import_it(tmp_path: Path) -> None:
         [*checked, program], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.stdout.startswith("Success"), done.stdout
-
-
-@pytest.mark.parametrize(
-    ("settings", "make"),
-    [(HttpSettings, HttpSource), (SparqlSettings, SparqlSource), (SqlSettings, SqlSource)],
-)
-def test_an_editor_knows_every_setting_of_a_source(settings: Any, make: Any) -> None:
-    _, *own = inspect.signature(make).parameters
-    # The pattern of SPARQL has a place of its own.
-    assert {*settings.__annotations__} == {*own, *SETTINGS} - {"pattern"}
 
 
 def test_a_picture_can_be_opened_whatever_a_key_holds(tmp_path: Path) -> None:

@@ -47,6 +47,8 @@ def cell(
         return SparqlSource(
             f"{url}/sparql",
             "?user ex:followers ?followers",
+            key="user",
+            value="followers",
             prefixes={"ex": "http://example.org/"},
             namespace=USER,
             verify=str(trusted[0]),

@@ -32,7 +32,11 @@ class Busy:
 
 def test_a_sparql_source_can_be_built_by_its_settings() -> None:
     """As from a file: there all settings have names."""
-    settings: dict[str, Any] = {"pattern": "?user <http://example.org/p> ?followers"}
+    settings: dict[str, Any] = {
+        "pattern": "?user <http://example.org/p> ?followers",
+        "key": "user",
+        "value": "followers",
+    }
     remote.sparql("http://127.0.0.1:1/sparql", **settings)
     remote.source({"url": "sparql+http://127.0.0.1:1/sparql", **settings})
 

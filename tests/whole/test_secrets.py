@@ -139,6 +139,8 @@ def of_sparql(web: FaultServer, how: str) -> Kind:
         raw = SparqlSource(
             f"{web.url}/sparql",
             "?user <http://example.org/followers> ?followers",
+            key="user",
+            value="followers",
             namespace=USER,
             headers={"Authorization": f"Bearer {hidden}"},
             method=how,  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import json
 import re
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError, SourceError
+from topwater.validation import suggestion
 
 Place: TypeAlias = tuple[str, ...]
 ENDINGS = (".toml", ".yaml", ".yml")
@@ -80,7 +80,7 @@ class Written:
         for name in given:
             if name not in names:
                 what = "setting" if place else "table"
-                raise self.error(f"no such {what}", (*place, name), meant(name, names))
+                raise self.error(f"no such {what}", (*place, name), suggestion(name, names))
 
     @contextlib.contextmanager
     def blamed(self, *place: str, inner: Sequence[Place] = ()) -> Iterator[None]:
@@ -98,7 +98,7 @@ class Written:
         except QueryError as error:
             problem = error.problem.removeprefix(f"{error.field}: ")
             found = self._found(error.field, place, inner)
-            raise self.error(problem, found, _closer(problem, found, error.fix)) from None
+            raise self.error(problem, found, error.fix) from None
         except SourceError as error:
             problem = error.problem.removeprefix(f"{error.field}: ")
             told = self.error(problem, self._found(error.field, place, inner), error.fix)
@@ -240,27 +240,6 @@ def _put(table: Any, place: Place, value: Any) -> Any:
     found = dict(table) if isinstance(table, Mapping) else {}
     found[place[0]] = _put(found.get(place[0]), place[1:], value)
     return found
-
-
-def meant(name: str, known: Sequence[str]) -> str:
-    """What to write instead of a name that is not known.
-
-    Examples
-    --------
-    >>> meant("polcy", ["policy", "budget"]), meant("x", ["policy", "budget"])
-    ('did you mean policy?', 'use: policy, budget')
-    """
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]}?" if close else f"use: {', '.join(known)}"
-
-
-def _closer(problem: str, place: Place, fix: str) -> str:
-    """What was probably meant, if the fix is a list of what there is."""
-    known = re.fullmatch(r"use(?: one of)?:? ([^ ,]+(?:, [^ ,]+)+)", fix)
-    wrong = re.match(r"'(.+)' is unknown$", problem)
-    if known is None or not (wrong or problem.startswith("no such setting")):
-        return fix
-    return meant(wrong[1] if wrong else place[-1], known[1].split(", "))
 
 
 def _shown(part: str) -> str:

@@ -14,6 +14,7 @@ from topwater.jobs.sinks import Sink
 from topwater.streams import StreamSettings, stream_settings
 from topwater.streams.kinds import KINDS
 from topwater.streams.schema import columns
+from topwater.validation import path_of, require_known
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,10 +126,7 @@ def _mapped(given: Any) -> dict[str, Any]:
             field="mapped",
             fix='write mapped = {subject = "user", predicates = {":says" = "text"}}',
         )
-    if unknown := sorted(set(given) - set(_MAPPED)):
-        raise QueryError(
-            "no such setting", field=f"mapped.{unknown[0]}", fix=f"use {', '.join(_MAPPED)}"
-        )
+    require_known(given, _MAPPED, "mapped")
     return dict(given)
 
 
@@ -145,8 +143,7 @@ def _with_format(told: dict[str, Any], base: Path) -> dict[str, Any]:
 
 def _ending(place: Path) -> str:
     """The ending that tells how lines are written."""
-    if not place.exists():
-        raise QueryError(f"{place} is not there", field="path", fix="check the path")
+    path_of(str(place), "path")
     names = [place] if place.is_file() else sorted(place.iterdir())
     found = {each.suffix for each in names if each.suffix in FORMATS}
     if len(found) != 1:

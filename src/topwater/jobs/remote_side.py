@@ -12,6 +12,7 @@ from topwater import remote
 from topwater.errors import QueryError, lab_missing
 from topwater.jobs.python_names import loaded
 from topwater.protocols import Source
+from topwater.validation import choice_of, require_given, text_of, unknown
 
 EXAMPLE = "example:followers"
 EXAMPLES = "topwater.examples"
@@ -35,9 +36,7 @@ def source_of(given: Mapping[str, Any], base: Path, at: str = _NOWHERE) -> Sourc
         Where the example service is.
     """
     settings = dict(given)
-    kind = settings.get("kind", "http")
-    if kind not in KINDS:
-        raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(KINDS)}")
+    kind = choice_of(settings.get("kind", "http"), KINDS, "kind")
     if kind == "python":
         return _own(settings, base)
     if is_example(settings):
@@ -71,9 +70,7 @@ def is_example(given: Any) -> bool:
 def require_example(settings: Mapping[str, Any]) -> None:
     """Raise if there is no such example."""
     if settings["url"] != EXAMPLE:
-        raise QueryError(
-            f"{settings['url']!r} is unknown", field="url", fix=f"use {EXAMPLE}, or an address"
-        )
+        raise unknown(settings["url"], (EXAMPLE,), "url")
 
 
 @contextlib.contextmanager
@@ -126,9 +123,8 @@ def _placed(url: Any, base: Path) -> dict[str, str]:
 
 
 def _own(settings: Mapping[str, Any], base: Path) -> Source:
-    name = settings.get("object")
-    if not isinstance(name, str):
-        raise QueryError("is missing", field="object", fix='write object = "file.py:Name"')
+    require_given(settings, ("object",), of="python")
+    name = text_of(settings["object"], "object", 'write object = "file.py:Name"')
     make = loaded(name, base)
     try:
         made = make(**_without(settings, "kind", "object"))

@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
-from topwater.errors import QueryError
 from topwater.jobs.job_file import Written
-from topwater.streams.setting_checks import flag, text, texts, whole
-from topwater.windows import millis
+from topwater.validation import (
+    checked_call,
+    flag_of,
+    mapping_of,
+    millis,
+    text_of,
+    texts_of,
+    whole_of,
+)
 
 T = TypeVar("T")
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkSettings:
     """What Spark is told.
@@ -46,21 +53,18 @@ class SparkSettings:
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        whole(self.shards, "shards", 1)
-        flag(self.late_rows, "late_rows")
+        whole_of(self.shards, "shards", 1)
+        flag_of(self.late_rows, "late_rows")
         if self.idle is not None:
             millis(self.idle, field="idle")
         for name in ("master", "trigger"):
             if getattr(self, name) != "":
-                text(getattr(self, name), name)
+                text_of(getattr(self, name), name)
         if self.trigger:
             millis(self.trigger, field="trigger")
         if self.packages:
-            texts(self.packages, "packages", 'write ["group:name:version"]')
-        if not isinstance(self.settings, Mapping):
-            raise QueryError(
-                "must be a table", field="settings", fix='write {"spark.executor.memory" = "2g"}'
-            )
+            texts_of(self.packages, "packages", 'write ["group:name:version"]')
+        mapping_of(self.settings, "settings", 'write {"spark.executor.memory" = "2g"}')
 
     @property
     def conf(self) -> dict[str, str]:
@@ -68,6 +72,7 @@ class SparkSettings:
         return {name: str(value) for name, value in self.settings.items()}
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveSettings:
     """The live page of a run.
@@ -84,9 +89,9 @@ class LiveSettings:
     title: str = ""
 
     def __post_init__(self) -> None:
-        whole(self.port, "port", 0, 65_535)
+        whole_of(self.port, "port", 0, 65_535)
         if self.title != "":
-            text(self.title, "title")
+            text_of(self.title, "title")
 
 
 def settings_of(made: type[T], written: Written, table: str) -> T:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
 from topwater.jobs.python_names import loaded
-from topwater.streams.setting_checks import REMOTE, text
+from topwater.validation import choice_of, mapping_of, require_given, require_known, text_of
+from topwater.validation.addresses import REMOTE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -81,17 +82,11 @@ class Sink:
     @staticmethod
     def of(given: Mapping[str, Any], base: Path) -> Sink:
         """Settings as they stand in a file, checked."""
-        kind = given.get("kind", "console")
-        if kind not in KINDS:
-            raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(KINDS)}")
+        kind = choice_of(given.get("kind", "console"), KINDS, "kind")
         allowed = ("kind", "checkpoint", *_ALLOWED[kind])
-        if unknown := [name for name in given if name not in allowed]:
-            raise QueryError(
-                f"no such setting of {kind}", field=unknown[0], fix=f"use {', '.join(allowed)}"
-            )
-        if missing := [name for name in _NEEDED.get(kind, ()) if name not in given]:
-            raise QueryError("is missing", field=missing[0], fix=f'write {missing[0]} = "…"')
-        named = {name: text(given[name], name) for name in allowed if _is_text(name, given)}
+        require_known(given, allowed, of=kind)
+        require_given(given, _NEEDED.get(kind, ()), of=kind)
+        named = {name: text_of(given[name], name) for name in allowed if _is_text(name, given)}
         for name in ("path", "checkpoint"):
             if name in named and not REMOTE.match(named[name]):
                 named[name] = str((base / named[name]).absolute())
@@ -168,9 +163,8 @@ def _is_text(name: str, given: Mapping[str, Any]) -> bool:
 
 
 def _options(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping):
-        raise QueryError("must be a table", field="options", fix="write options = {a = 1}")
-    plain = {name: v if isinstance(v, str) else json.dumps(v) for name, v in given.items()}
+    table = mapping_of(given, "options", "write options = {a = 1}")
+    plain = {name: v if isinstance(v, str) else json.dumps(v) for name, v in table.items()}
     return {str(name): value for name, value in plain.items()}
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from topwater.errors import QueryError
 from topwater.jobs.job import ONE, Job, job_of, sink_of
-from topwater.jobs.job_file import Written, meant
+from topwater.jobs.job_file import Written
 from topwater.jobs.job_streams import JobStream, stream_of
 from topwater.jobs.remote_side import source_of
 from topwater.query import TopKQuery
-from topwater.windows import Windows, millis
+from topwater.validation import millis, suggestion
+from topwater.windows import Windows
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
 _WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
@@ -127,7 +128,7 @@ def _check_columns(written: Written, query: TopKQuery, stream: JobStream) -> Non
     where = "score" if query.take == "each" else "take"
     for setting, column in [*used, *((where, name) for name in query.value_columns)]:
         if column not in known:
-            fix = meant(column, list(known))
+            fix = suggestion(column, known)
             raise written.error(f"the stream has no column {column!r}", ("query", setting), fix)
         fitting, fix = _FITTING.get(setting, _NUMBER)
         if known[column] not in fitting:

@@ -60,7 +60,8 @@ class CandidateKeys:
         self._aggregation = aggregation
         self._windows = query.window
         self._refresher = refresher
-        self._list = build(query.list, query.window, query.k, refresher.settings.spare, first=first)
+        spare = refresher.settings.spare
+        self._list = build(str(query.list), query.window, query.k, spare, first=first)
         trend = query.score.monotone(self._name) or 0
         best_rises = trend if query.score.order == "largest" else -trend
         # The lists want stream parts that the score does not fall with.

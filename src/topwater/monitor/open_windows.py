@@ -78,7 +78,7 @@ class WindowItems:
 
     def __init__(self, query: TopKQuery, first: int) -> None:
         self._windows = query.window
-        self._list = build(query.list, query.window, query.k, first=first)
+        self._list = build(query.list or "panes", query.window, query.k, first=first)
 
     @property
     def floors(self) -> FloorsAt | None:

@@ -3,70 +3,167 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any, Unpack
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from topwater.errors import QueryError
 from topwater.protocols import Source
+from topwater.remote.http_client import LARGEST
 from topwater.remote.memory import MemorySource
-from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings
-from topwater.remote.wrappers.stack import SETTINGS, Stack, stack
+from topwater.remote.wrappers.circuit_breaker import Breaker
+from topwater.remote.wrappers.rate_limit import Limit
+from topwater.remote.wrappers.stack import Stack, stack
+from topwater.remote.wrappers.wrapper import AtStart
+from topwater.validation import checked_call, choice_of, made_from, mapping_of, suggestion
 
 
-def http(url: str, **settings: Unpack[HttpSettings]) -> Stack:
+@checked_call()
+def http(
+    url: str,
+    *,
+    value: str,
+    key: str | None = None,
+    per_request: int | None = None,
+    separator: str = ",",
+    method: str | None = None,
+    body: Any = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 10.0,
+    largest: int = LARGEST,
+    verify: bool | str = True,
+    missing: Iterable[int] = (404, 410),
+    remembered: int = 256,
+    at_once: int = 4,
+    rate: float | Limit | None = None,
+    retries: int = 2,
+    breaker: Breaker | bool = True,
+    at_start: AtStart = "warn",
+    record: str | Path | None = None,
+    name: str = "",
+) -> Stack:
     """An HTTP service that answers in JSON.
 
     Parameters
     ----------
     url
         With ``{key}`` or ``{keys}`` where keys go.
-    **settings
-        Those of :class:`topwater.remote.http_source.HttpSource` (``value``, ``key``,
-        ``per_request``, ``headers``, …) and of :func:`topwater.remote.stack` (``rate``,
-        ``at_once``, ``retries``, ``breaker``, ``at_start``, ``record``, ``name``).
+    value, key
+        The paths to the value, and to the key, in what the service answers.
+    per_request, separator, method, body, headers, timeout, largest, verify, missing, remembered
+        How it is asked: see :class:`topwater.remote.http_source.HttpSource`.
+    at_once, rate, retries, breaker, at_start, record, name
+        What keeps it in bounds: see :func:`topwater.remote.stack`. The name is the host, unless
+        another is given.
     """
+    settings = dict(locals())
     from topwater.remote.http_source import HttpSource
 
-    return _built(HttpSource, url, settings)
+    return _stacked(HttpSource, url, settings)
 
 
-def sparql(endpoint: str, pattern: str = "", **settings: Unpack[SparqlSettings]) -> Stack:
+@checked_call()
+def sparql(
+    endpoint: str,
+    pattern: str,
+    *,
+    key: str,
+    value: str,
+    per_request: int | None = None,
+    one_by_one: bool = False,
+    method: Literal["POST", "GET"] = "POST",
+    prefixes: Mapping[str, str] | None = None,
+    key_as: Literal["iri", "literal"] = "iri",
+    namespace: str = "",
+    datatype: str | None = None,
+    lang: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    timeout: float = 10.0,
+    largest: int = LARGEST,
+    verify: bool | str = True,
+    at_once: int = 4,
+    rate: float | Limit | None = None,
+    retries: int = 2,
+    breaker: Breaker | bool = True,
+    at_start: AtStart = "warn",
+    record: str | Path | None = None,
+    name: str = "",
+) -> Stack:
     """A SPARQL endpoint.
 
     Parameters
     ----------
     endpoint
         Its address.
-    pattern
-        The graph pattern, with variables for the key and the value.
-    **settings
-        Those of :class:`topwater.remote.sparql_source.SparqlSource` and of
-        :func:`topwater.remote.stack`.
+    pattern, key, value
+        The graph pattern, and its variables for the key and for the value.
+    prefixes, key_as, namespace, datatype, lang
+        What keys are there: see :class:`topwater.remote.sparql_source.SparqlSource`.
+    per_request, one_by_one, method, headers, timeout, largest, verify
+        How it is asked: see there, too.
+    at_once, rate, retries, breaker, at_start, record, name
+        What keeps it in bounds: see :func:`topwater.remote.stack`. The name is the host, unless
+        another is given.
     """
+    settings = dict(locals())
     from topwater.remote.sparql_source import SparqlSource
 
-    return _built(SparqlSource, endpoint, {"pattern": pattern, **settings})
+    return _stacked(SparqlSource, endpoint, settings)
 
 
-def sql(url: str, **settings: Unpack[SqlSettings]) -> Stack:
+@checked_call()
+def sql(
+    url: str,
+    *,
+    table: str | None = None,
+    key: str | None = None,
+    value: str | None = None,
+    query: str | None = None,
+    per_request: int = 500,
+    timeout: float = 10.0,
+    connect_args: Mapping[str, Any] | None = None,
+    password_env: str | None = None,
+    at_once: int = 4,
+    rate: float | Limit | None = None,
+    retries: int = 2,
+    breaker: Breaker | bool = True,
+    at_start: AtStart = "warn",
+    record: str | Path | None = None,
+    name: str = "",
+) -> Stack:
     """A database that SQLAlchemy can speak with.
 
     Parameters
     ----------
     url
         As SQLAlchemy writes it: ``sqlite:///users.db``, ``postgresql+psycopg://…``.
-    **settings
-        Those of :class:`topwater.remote.sql_source.SqlSource` and of :func:`topwater.remote.stack`.
+    table, key, value
+        The table, and its columns with the keys and their values.
+    query
+        Or: a SELECT of keys and values, with the parameter ``:keys``.
+    per_request, timeout, connect_args, password_env
+        How it is asked: see :class:`topwater.remote.sql_source.SqlSource`.
+    at_once, rate, retries, breaker, at_start, record, name
+        What keeps it in bounds: see :func:`topwater.remote.stack`. The name is the host and the
+        database, unless another is given.
     """
+    settings = dict(locals())
     from topwater.remote.sql_source import SqlSource
 
-    return _built(SqlSource, url, settings)
+    return _stacked(SqlSource, url, settings)
 
 
+@checked_call()
 def memory(values: Mapping[Any, float]) -> MemorySource:
-    """Values that lie in memory."""
-    return MemorySource(values)
+    """Values that lie in memory.
+
+    Parameters
+    ----------
+    values
+        By key.
+    """
+    return MemorySource(mapping_of(values, "values", 'write {"ann": 3.0, "bob": 5.0}'))
 
 
 _SCHEMES: dict[str, Callable[..., Stack]] = {
@@ -113,7 +210,7 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
         raise QueryError(
             f"the scheme {kind!r} is unknown" if kind else "has no scheme",
             field="url",
-            fix=f"use one of: {', '.join(_SCHEMES)}",
+            fix=suggestion(kind, _SCHEMES),
         )
     return _SCHEMES[kind](where[len("sparql+") :] if kind == "sparql" else where, **settings)
 
@@ -129,47 +226,27 @@ _KINDS: dict[str, Callable[..., Source]] = {
 def _of_mapping(settings: dict[str, Any]) -> Source:
     """A source of the kind that is named, or that the address tells."""
     kind = settings.pop("kind", None)
-    if kind == "memory":
-        return _memory(settings)
+    if kind is not None and choice_of(kind, _KINDS, "kind") == "memory":
+        return made_from(memory, settings)
     url = settings.pop("url", None)
     if not isinstance(url, str) or not url:
         raise QueryError(
-            "is missing" if url is None else f"{url!r} is no address",
+            "is missing" if url is None else f"{url!r} is not an address",
             field="url",
             fix="write the address, as https://api.example/users/{key}",
         )
     if kind is None:
         return source(url, **settings)
-    if kind not in _KINDS:
-        raise QueryError(f"{kind!r} is unknown", field="kind", fix=f"use {', '.join(_KINDS)}")
     return _KINDS[kind](url.removeprefix("sparql+"), **settings)
 
 
-def _memory(settings: Mapping[str, Any]) -> MemorySource:
-    values = settings.get("values")
-    if set(settings) - {"values"} or not isinstance(values, Mapping):
-        raise QueryError(
-            "memory has values, and no other setting",
-            field="values",
-            fix='write values = {"ann" = 3.0, "bob" = 5.0}',
-        )
-    return memory(values)
-
-
-def _built(make: Callable[..., Source], where: str, settings: Mapping[str, Any]) -> Stack:
+def _stacked(make: Callable[..., Source], where: str, settings: Mapping[str, Any]) -> Stack:
     """The source of one kind, in its stack; settings are told apart by their names."""
-    _, *others = inspect.signature(make).parameters.values()
-    named = {each.name: each.default is each.empty for each in others}
-    if unknown := sorted(set(settings) - {*named, *SETTINGS}):
-        raise QueryError(
-            "no such setting", field=unknown[0], fix=f"use: {', '.join([*named, *SETTINGS])}"
-        )
-    if missing := [name for name, needed in named.items() if needed and name not in settings]:
-        raise QueryError("is missing", field=missing[0], fix=f"pass {missing[0]}=…")
-    own = {name: value for name, value in settings.items() if name in named}
-    rest = {name: value for name, value in settings.items() if name in SETTINGS}
-    raw = make(where, **own)
-    return stack(raw, per_request=getattr(raw, "most", 100), **{"name": _place(where), **rest})
+    own = {name: settings[name] for name in inspect.signature(make).parameters}
+    rest = {name: value for name, value in settings.items() if name not in own}
+    raw = make(**own)
+    rest["name"] = rest["name"] or _place(where)
+    return stack(raw, per_request=getattr(raw, "most", 100), **rest)
 
 
 def _place(where: str) -> str:

@@ -17,11 +17,13 @@ from topwater.remote.key_values import Matches, failed, key_text
 from topwater.remote.replies import Reply
 from topwater.remote.request_template import Template
 from topwater.remote.service import MOST, Service, most_of, positive, require_reached
+from topwater.validation import checked_call, suggestion
 
 _About: TypeAlias = tuple[str | Millis | None, ...]
 """What a request is about: its keys, and the time as of which it asks."""
 
 
+@checked_call()
 class HttpSource:
     """Asks an HTTP service for the values of keys.
 
@@ -247,6 +249,6 @@ def _method(method: Any, body: Any) -> str:
         raise QueryError(
             f"{method!r} can't be used {'without' if body is None else 'with'} a body",
             field="method",
-            fix=f"use one of: {', '.join(allowed)}",
+            fix=suggestion(found, allowed),
         )
     return found

@@ -17,11 +17,12 @@ from urllib.parse import quote, unquote, urlsplit
 
 from topwater.errors import QueryError, SourceError
 from topwater.remote.replies import Reply
+from topwater.validation import mapping_of, number_of, whole_of
+from topwater.validation.addresses import VARIABLE
 
 MOST = 10_000
 """More keys than this in one request are taken for a mistake."""
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -78,7 +79,7 @@ class Service:
     def variables(self) -> list[str]:
         """The environment variables that are needed."""
         texts = [self.url, *self.headers.values(), *(self.login or ())]
-        return sorted({name for text in texts for name in _VARIABLE.findall(text)})
+        return sorted({name for text in texts for name in VARIABLE.findall(text)})
 
     @property
     def shown(self) -> str:
@@ -111,22 +112,20 @@ def filled(text: str, *, encoded: bool = False) -> str:
         told = os.environ[found[1]]
         return quote(told, safe="") if encoded else told
 
-    return _VARIABLE.sub(value, text)
+    return VARIABLE.sub(value, text)
 
 
 def _headers(given: Any) -> dict[str, str]:
     if given is None:
         return {}
-    if not isinstance(given, Mapping):
-        raise QueryError("is no mapping", field="headers", fix='write {"Accept": "text/json"}')
-    for name, value in given.items():
+    for name, value in mapping_of(given, "headers", 'write {"Accept": "text/json"}').items():
         # The value itself is never told: it may be a secret.
         where = f"headers.{name}"
         if not isinstance(name, str) or not _HEADER.fullmatch(name):
             raise QueryError(f"{name!r} is no name", field="headers", fix="use letters and dashes")
         if not isinstance(value, str) or _CONTROL.search(value):
             raise QueryError("must be text on one line", field=where, fix="check what is given")
-        if "$" in _VARIABLE.sub("", value):
+        if "$" in VARIABLE.sub("", value):
             raise QueryError(
                 "has a $ that names no variable",
                 field=where,
@@ -176,16 +175,10 @@ def require_reached(reply: Reply, shown: str, setting: str) -> None:
 
 def positive(value: Any, field: str) -> float:
     """A number above 0, or an error that names the setting."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise QueryError(f"must be above 0, not {value!r}", field=field, fix="leave it out")
-    return float(value)
+    return number_of(value, field, above=0, fix="leave it out")
 
 
 def most_of(per_request: Any, default: int, top: int, fix: str = "leave it out") -> int:
     """How many keys a request has at most."""
     most = default if per_request is None else per_request
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= top:
-        raise QueryError(
-            f"must be a whole number from 1 to {top}, not {most!r}", field="per_request", fix=fix
-        )
-    return most
+    return whole_of(most, "per_request", 1, top, fix)

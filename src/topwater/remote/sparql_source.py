@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
-from topwater.errors import QueryError, SourceError
+from topwater.errors import SourceError
 from topwater.model import Fetched, KeyArray
 from topwater.remote.graph_pattern import checked_pattern, require_name, substituted
 from topwater.remote.http_client import LARGEST, Ask, Requester
@@ -26,10 +26,12 @@ from topwater.remote.rdf_terms import (
 from topwater.remote.replies import Reply
 from topwater.remote.request_template import LONGEST
 from topwater.remote.service import MOST, Service, filled, most_of, positive, require_reached
+from topwater.validation import checked_call, choice_of
 
 _RESULTS = "application/sparql-results+json"
 
 
+@checked_call()
 class SparqlSource:
     """Asks a SPARQL endpoint for the values of keys.
 
@@ -67,6 +69,7 @@ class SparqlSource:
     --------
     >>> source = SparqlSource(
     ...     "https://data.example/sparql", "?user ex:followers ?followers",
+    ...     key="user", value="followers",
     ...     prefixes={"ex": "http://example.org/"}, namespace="http://example.org/user/",
     ... )
     >>> print(source.query(["7", "8", "> } UNION {"]))
@@ -82,8 +85,8 @@ class SparqlSource:
         endpoint: str,
         pattern: str,
         *,
-        key: str = "user",
-        value: str = "followers",
+        key: str,
+        value: str,
         per_request: int | None = None,
         one_by_one: bool = False,
         method: Literal["POST", "GET"] = "POST",
@@ -103,8 +106,8 @@ class SparqlSource:
         self.prefixes = checked_prefixes(prefixes)
         self.one_by_one = one_by_one
         self.most = most_of(per_request, 1, 1) if one_by_one else most_of(per_request, 100, MOST)
-        self._method = _one_of(method, ("POST", "GET"), "method")
-        self._key_as = _one_of(key_as, ("iri", "literal"), "key_as")
+        self._method = choice_of(method, ("POST", "GET"), "method")
+        self._key_as = choice_of(key_as, ("iri", "literal"), "key_as")
         self._namespace = checked_namespace(namespace, self._key_as)
         require_lang(lang)
         self._lang = lang
@@ -233,9 +236,3 @@ def _value(term: Mapping[str, Any]) -> str | bool | None:
     if term.get("datatype") == f"{XSD}boolean" and text in ("true", "false"):
         return text == "true"
     return text
-
-
-def _one_of(value: str, choices: tuple[str, ...], field: str) -> str:
-    if value not in choices:
-        raise QueryError(f"{value!r} is unknown", field=field, fix=f"use: {', '.join(choices)}")
-    return value

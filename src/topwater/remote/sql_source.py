@@ -18,11 +18,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from topwater.errors import QueryError, SourceError
+from topwater.errors import SourceError
 from topwater.model import Fetched, KeyArray, Problem
 from topwater.remote.database_address import Unset, from_environment, read_url
 from topwater.remote.database_call import Call, connector, here
@@ -30,6 +29,7 @@ from topwater.remote.database_rows import Asked, KeyKind
 from topwater.remote.databases import database
 from topwater.remote.statements import MOST_ROWS, Lookup
 from topwater.remote.threads import Crew
+from topwater.validation import checked_call, number_of, whole_of
 
 _MOST_KEYS = 30_000
 """SQLite takes 32,766 parameters a statement, PostgreSQL 65,535."""
@@ -43,6 +43,7 @@ _ATTEMPTS = 3
 T = TypeVar("T")
 
 
+@checked_call()
 class SqlSource:
     """A source that asks a database, with all keys of a request in one statement.
 
@@ -117,8 +118,10 @@ class SqlSource:
         self._url, self._password_env = read_url(url, password_env)
         self._secret = "url" if password_env is None else "password_env"
         self._connect_args = dict(connect_args or {})
-        self.most = _checked_size(per_request)
-        self.timeout = _checked_timeout(timeout)
+        fix = "how many keys may one statement have?"
+        self.most = whole_of(per_request, "per_request", 1, _MOST_KEYS, fix)
+        fix = "how many seconds may a request take?"
+        self.timeout = number_of(timeout, "timeout", above=0, fix=fix)
         self._start()
 
     def _start(self) -> None:
@@ -342,24 +345,3 @@ def _words(error: BaseException) -> str:
     raw = getattr(error, "orig", None) or error
     said = getattr(getattr(raw, "diag", None), "message_primary", None) or str(raw)
     return " ".join(str(said).split())[:300]
-
-
-def _checked_size(size: int) -> int:
-    if type(size) is not int or not 1 <= size <= _MOST_KEYS:
-        raise QueryError(
-            f"must be a whole number from 1 to {_MOST_KEYS}, not {size!r}",
-            field="per_request",
-            fix="how many keys may one statement have?",
-        )
-    return size
-
-
-def _checked_timeout(seconds: float) -> float:
-    given: object = seconds
-    if type(given) not in (float, int) or not 0 < seconds < np.inf:
-        raise QueryError(
-            f"must be positive, not {seconds!r}",
-            field="timeout",
-            fix="how many seconds may a request take?",
-        )
-    return float(seconds)

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import FloatArray, IntArray, Shard
-from topwater.windows import millis, span
+from topwater.model import FloatArray, IntArray, Millis, Shard
+from topwater.validation import (
+    checked_call,
+    flag_of,
+    made_from,
+    millis,
+    number_of,
+    span,
+    whole_of,
+)
 
 _WHOLE = Shard()
-_FIX = 'write budget=7, budget={"deadline": "2s"}, or budget=None for no limit'
+FETCHES = 7
+"""How many keys may be fetched for each window, where nothing is said."""
+
+UNLIMITED = "unlimited"
+"""No limit, in files: they have no None."""
+
 _KEPT = 0.95
 """What remains, one window later, of what was offered."""
 
@@ -24,9 +38,19 @@ _BINS = _DECADES * _PER_DECADE
 """Worths are counted on a scale of powers of ten. What is below it is never worth a token."""
 
 
+class _Omitted(int):
+    """The usual number of fetches where none was given: a deadline may take its place."""
+
+
+@checked_call("budget")
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What refreshing may cost: so many fetches, so much time, or, with neither, no limit.
+    """What refreshing may cost: so many fetches, so much time, or no limit.
+
+    **An omitted number** means the same wherever a budget is written, in Python, in a mapping, in a
+    job or in RSP-QL: 7 fetches for each window, unless a deadline is given. There is no limit only
+    where that is said: ``budget=None``, ``fetches=None``, ``budget = "unlimited"`` in a job,
+    ``WITH BUDGET UNLIMITED`` in RSP-QL.
 
     Without a limit there is nothing to keep for later. Every key of a window is then read for its
     answer, whichever policy refreshes and whatever it expects of the key; so the answer is exact,
@@ -35,10 +59,10 @@ class Budget:
     Parameters
     ----------
     fetches
-        So many keys per window.
+        So many keys per window; None for no limit.
     deadline
-        Or: so long after a window's close its answer must be out, in milliseconds. The number
-        of fetches follows from what fetches have cost so far.
+        Or: so long after a window's close its answer must be out: milliseconds, or a duration such
+        as ``"2 s"``. The number of fetches follows from what fetches have cost so far.
     carry_over
         Keep what a window did not need for later ones, up to three windows' worth. For quotas;
         a deadline has nothing to carry over, and neither has a budget without a limit.
@@ -47,39 +71,44 @@ class Budget:
 
     Examples
     --------
-    >>> Budget.of(7)
+    >>> Budget()
     Budget(fetches=7, deadline=None, carry_over=False, accuracy=None)
-    >>> Budget.of(None) == Budget(), Budget().unlimited
+    >>> Budget.of({"accuracy": 0.9}) == Budget(accuracy=0.9) == Budget(7, accuracy=0.9)
+    True
+    >>> Budget.of({"deadline": "2 s"})
+    Budget(fetches=None, deadline=2000, carry_over=False, accuracy=None)
+    >>> Budget.of(None) == Budget(fetches=None), Budget(fetches=None).unlimited
     (True, True)
     """
 
-    fetches: int | None = None
-    deadline: int | None = None
+    fetches: int | None = _Omitted(FETCHES)
+    deadline: Millis | None = None
     carry_over: bool = False
     accuracy: float | None = None
 
     def __post_init__(self) -> None:
+        put = functools.partial(object.__setattr__, self)
+        if self.deadline is not None:
+            fix = "how long after its close may a window's answer come?"
+            span = millis(self.deadline, field="budget.deadline")
+            put("deadline", whole_of(span, "budget.deadline", 1, fix=fix))
+        if isinstance(self.fetches, _Omitted):
+            put("fetches", int(self.fetches) if self.deadline is None else None)
+        if self.fetches is not None:
+            fix = "how many keys may be fetched for each window?"
+            put("fetches", whole_of(self.fetches, "budget.fetches", 0, fix=fix))
+        if self.accuracy is not None:
+            fix = "0.9 asks for nine of ten right"
+            number_of(self.accuracy, "budget.accuracy", above=0, most=1, fix=fix)
+        flag_of(self.carry_over, "budget.carry_over", "leave it out to keep nothing")
+        self._check_together()
+
+    def _check_together(self) -> None:
         if self.fetches is not None and self.deadline is not None:
             raise QueryError(
-                "is either a number of fetches or a deadline", field="budget", fix=_FIX
-            )
-        if self.fetches is not None and (type(self.fetches) is not int or self.fetches < 0):
-            raise QueryError(
-                f"must be a whole number of at least 0, not {self.fetches!r}",
-                field="budget.fetches",
-                fix="how many keys may be fetched for each window?",
-            )
-        if self.deadline is not None and self.deadline <= 0:
-            raise QueryError(
-                f"must be positive, not {self.deadline}",
-                field="budget.deadline",
-                fix="how long after its close may a window's answer come?",
-            )
-        if type(self.carry_over) is not bool:
-            raise QueryError(
-                f"must be true or false, not {self.carry_over!r}",
-                field="budget.carry_over",
-                fix="leave it out to keep nothing for later windows",
+                "is either a number of fetches or a deadline",
+                field="budget",
+                fix='write budget=7, budget={"deadline": "2s"}, or budget=None for no limit',
             )
         if self.carry_over and self.fetches is None:
             raise QueryError(
@@ -88,12 +117,6 @@ class Budget:
                 else "time that was not used is gone",
                 field="budget.carry_over",
                 fix="use it with a number of fetches",
-            )
-        if self.accuracy is not None and not _is_share(self.accuracy):
-            raise QueryError(
-                f"must be above 0 and at most 1, not {self.accuracy!r}",
-                field="budget.accuracy",
-                fix="0.9 asks for nine of ten right",
             )
 
     @property
@@ -122,29 +145,17 @@ class Budget:
         return None if self.deadline is None else self.deadline / 1_000
 
     @staticmethod
-    def of(spec: int | Mapping[str, Any] | Budget | None) -> Budget:
-        """A budget from a number of fetches, None for no limit, or from named settings.
+    def of(spec: int | str | Mapping[str, Any] | Budget | None) -> Budget:
+        """A budget from a number of fetches, from named settings, or from None for no limit.
 
-        Named settings have to name a limit, even if it is None: one that was forgotten is an
-        error, and not a source that is asked for everything.
+        Files have no None: there ``"unlimited"`` is written, for all of it or for ``fetches``.
         """
         if isinstance(spec, Budget):
             return spec
         if not isinstance(spec, Mapping):
-            return Budget(fetches=spec)
-        known = [field.name for field in fields(Budget)]
-        if unknown := sorted(set(spec) - set(known)):
-            raise QueryError(
-                "no such setting", field=f"budget.{unknown[0]}", fix=f"use: {', '.join(known)}"
-            )
-        if not {"fetches", "deadline"} & set(spec):
-            raise QueryError(
-                "names neither a number of fetches nor a deadline", field="budget", fix=_FIX
-            )
-        settings = dict(spec)
-        if settings.get("deadline") is not None:
-            settings["deadline"] = millis(settings["deadline"], field="budget.deadline")
-        return Budget(**settings)
+            return Budget(fetches=_fetches(spec))
+        given = {n: _fetches(value) if n == "fetches" else value for n, value in spec.items()}
+        return made_from(Budget, given, "budget")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -244,8 +255,8 @@ class Purse:
         self._windows = state["windows"]
 
 
-def _is_share(value: object) -> bool:
-    return isinstance(value, float | int) and type(value) is not bool and 0 < value <= 1
+def _fetches(given: Any) -> Any:
+    return None if isinstance(given, str) and given == UNLIMITED else given
 
 
 def _bins(worths: FloatArray) -> IntArray:

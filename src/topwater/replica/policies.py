@@ -35,6 +35,7 @@ from topwater.replica.proposals import Proposal, Proposer
 from topwater.replica.slot_columns import SlotTable
 from topwater.replica.store import NEVER
 from topwater.replica.ttl import TimeToLive
+from topwater.validation import nearest, shown
 
 
 class Policy(Protocol):
@@ -294,6 +295,16 @@ _PREFIXES: dict[str, Proposer] = {"at-": "candidates", "wsj-": "window", "gnr-":
 _TTL = "ttl:"
 
 
+def _unknown(name: object, prefix: str) -> QueryError:
+    """The refusal of a policy that is not there, with the nearest that anybody can run."""
+    usable = [each for each in rankers if not rankers[each].needs_truth]
+    near = nearest(str(name).removeprefix(prefix), usable)
+    near = None if near is None else prefix + near
+    all_of_them = f"use one of: {', '.join(usable)}; as it is, or after {', '.join(_PREFIXES)}"
+    fix = all_of_them if near is None else f"did you mean {near}?"
+    return QueryError(f"{shown(name)} is unknown", field="policy", fix=fix)
+
+
 def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
     """A policy by its name, and where its keys come from.
 
@@ -308,10 +319,6 @@ def resolve(name: str) -> tuple[PolicyEntry, Proposer]:
         aged = TimeToLive.of(ranker.removeprefix(_TTL))
         return PolicyEntry(lambda _: aged), _PREFIXES.get(prefix, "window")
     if type(name) is not str or ranker not in rankers:
-        raise QueryError(
-            f"{name!r} is unknown",
-            field="policy",
-            fix=f"use one of: {', '.join(rankers)}; as it is, or after {', '.join(_PREFIXES)}",
-        )
+        raise _unknown(name, prefix)
     usual: Proposer = "candidates" if name in ("tsm", "bsm", "asm") else "window"
     return rankers[ranker], _PREFIXES.get(prefix, usual)

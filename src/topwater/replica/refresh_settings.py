@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, get_args
 
 from topwater.errors import QueryError
@@ -14,8 +14,20 @@ from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposer
 from topwater.replica.rate_estimators import estimators
 from topwater.replica.utility import Aim
+from topwater.validation import (
+    checked_call,
+    choice_of,
+    column_of,
+    flag_of,
+    made_from,
+    number_of,
+    whole_of,
+)
+
+_LEAVE = "leave it out for the default"
 
 
+@checked_call("refresh")
 @dataclass(frozen=True, slots=True)
 class RefreshSettings:
     """How the remote side is kept fresh.
@@ -28,7 +40,8 @@ class RefreshSettings:
         Which keys to refresh, by registry name.
     budget
         What it may cost: a number of fetches per window, named settings, or None for no limit,
-        with which every key of a window is read for its answer (see :class:`Budget`).
+        with which every key of a window is read for its answer. :class:`Budget` says what an
+        omitted number means.
     spare
         How many keys beyond the k best count as candidates: the N of AcquaTop.
     refresh_from
@@ -51,7 +64,7 @@ class RefreshSettings:
 
     remote: str
     policy: str = "worth"
-    budget: Budget = field(default_factory=lambda: Budget(fetches=7))
+    budget: Budget = field(default_factory=Budget)
     spare: int = 10
     refresh_from: Proposer | None = None
     aim: Aim = "relevance"
@@ -62,7 +75,9 @@ class RefreshSettings:
     hint: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "budget", Budget.of(self.budget))
+        put = functools.partial(object.__setattr__, self)
+        column_of(self.remote, "refresh.remote", "name the remote value")
+        put("budget", Budget.of(self.budget))
         entry = resolve(self.policy)[0]
         if entry.needs_rates and self.estimator is None:
             raise QueryError(
@@ -70,47 +85,23 @@ class RefreshSettings:
                 field="estimator",
                 fix=f"use one of: {', '.join(estimators)}",
             )
-        object.__setattr__(self, "estimator", _estimator(self.estimator))
-        if type(self.remote) is not str or not self.remote:
-            raise QueryError(
-                f"{self.remote!r} is no name", field="refresh.remote", fix="name the remote value"
-            )
-        self._check_choices()
+        put("estimator", _estimator(self.estimator))
+        if self.refresh_from is not None:
+            choice_of(self.refresh_from, get_args(Proposer), "refresh_from")
+        choice_of(self.aim, get_args(Aim), "aim")
+        put("spare", whole_of(self.spare, "spare", 0, fix=_LEAVE))
+        put("seed", whole_of(self.seed, "seed", 0, fix=_LEAVE))
+        if self.limit is not None:
+            put("limit", whole_of(self.limit, "limit", 1, fix=_LEAVE))
+        if self.default is not None:
+            fix = "leave it out to leave out keys that the remote side does not know"
+            number_of(self.default, "default", fix=fix)
+        flag_of(self.hint, "hint")
         if entry.refreshes and self.budget.fetches == 0:
             raise QueryError(
                 f"{self.policy!r} refreshes, but may fetch nothing",
                 field="budget",
                 fix='allow a fetch or more, or use policy="wst", which never refreshes',
-            )
-
-    def _check_choices(self) -> None:
-        for name, choices in (("refresh_from", Proposer), ("aim", Aim)):
-            value = getattr(self, name)
-            if value is not None and value not in get_args(choices):
-                raise QueryError(
-                    f"{value!r} is unknown",
-                    field=name,
-                    fix=f"use one of: {', '.join(get_args(choices))}",
-                )
-        for name, least in (("spare", 0), ("limit", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if value is None and name == "limit":
-                continue
-            if type(value) is not int or value < least:
-                raise QueryError(
-                    f"must be a whole number of at least {least}, not {value!r}",
-                    field=name,
-                    fix="leave it out for the default",
-                )
-        if self.default is not None and not _is_number(self.default):
-            raise QueryError(
-                f"must be a finite number, not {self.default!r}",
-                field="default",
-                fix="leave it out to leave out keys that the remote side does not know",
-            )
-        if type(self.hint) is not bool:
-            raise QueryError(
-                f"must be true or false, not {self.hint!r}", field="hint", fix="leave it out"
             )
 
     @property
@@ -142,18 +133,13 @@ class RefreshSettings:
             return spec
         if isinstance(spec, str):
             return RefreshSettings(spec)
-        known = [each.name for each in fields(RefreshSettings)]
         if not isinstance(spec, Mapping) or "remote" not in spec:
             raise QueryError(
                 "names no remote value",
                 field="refresh",
                 fix='write refresh={"remote": "followers"}',
             )
-        if unknown := sorted(set(spec) - set(known)):
-            raise QueryError(
-                "no such setting", field=f"refresh.{unknown[0]}", fix=f"use: {', '.join(known)}"
-            )
-        return RefreshSettings(**spec)
+        return made_from(RefreshSettings, spec, "refresh")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -178,14 +164,5 @@ def _estimator(given: Any) -> str | Mapping[str, Mapping[str, float]] | None:
             fix=f'write {{"known": {{"key": 0.01}}}}, or use one of: {", ".join(estimators)}',
         )
     for key, rate in rates.items():
-        if not _is_number(rate) or rate < 0:
-            raise QueryError(
-                f"must be at least 0, not {rate!r}",
-                field=f"estimator.known.{key}",
-                fix="give changes per second",
-            )
+        number_of(rate, f"estimator.known.{key}", least=0, fix="give changes per second")
     return Frozen(known=Frozen({str(key): float(rate) for key, rate in rates.items()}))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, float | int) and type(value) is not bool and math.isfinite(value)

@@ -258,7 +258,8 @@ def test_each_fault_is_what_it_says(here: tuple[str, App], fault: str) -> None:
             timeout=0.5, largest=100_000,
         ),
         SparqlSource(
-            f"{url}/sparql", "?user ex:followers ?followers", timeout=0.5, largest=100_000,
+            f"{url}/sparql", "?user ex:followers ?followers", key="user", value="followers",
+            timeout=0.5, largest=100_000,
             prefixes={"ex": "http://example.org/"}, namespace="http://example.org/user/",
         ),
     ):  # fmt: skip

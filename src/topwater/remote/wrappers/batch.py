@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.threads import Crew
 from topwater.remote.wrappers.deadline import asked
 from topwater.remote.wrappers.wrapper import Around, failed, reasons
+from topwater.validation import whole_of
 
 
 class Batched(Around):
@@ -48,8 +48,8 @@ class Batched(Around):
 
     def __init__(self, source: Source, size: int = 100, at_once: int = 4) -> None:
         super().__init__(source)
-        self.size = _positive(size, "per_request")
-        self.at_once = _positive(at_once, "at_once")
+        self.size = whole_of(size, "per_request", 1, fix="use 1 for one at a time")
+        self.at_once = whole_of(at_once, "at_once", 1, fix="use 1 for one at a time")
         most = getattr(source, "most", None)
         if most is not None:
             self.size = min(self.size, most)
@@ -105,13 +105,3 @@ def _joined(parts: list[Fetched], seconds: float) -> Fetched:
         why,
         max(waits, default=None),
     )
-
-
-def _positive(number: int, field: str) -> int:
-    if type(number) is not int or number < 1:
-        raise QueryError(
-            f"must be a whole number of at least 1, not {number!r}",
-            field=field,
-            fix="use 1 for one at a time",
-        )
-    return number

@@ -9,16 +9,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
 from topwater.remote.wrappers.wrapper import Around, failed, reasons
+from topwater.validation import checked_call, number_of, whole_of
 
 NO_FAULT: Final = ("rate", "open", "client", "doubled")
 """Ours, or about a request's contents: they say nothing of the service's health."""
 
 
+@checked_call("breaker")
 @dataclass(frozen=True, slots=True)
 class Breaker:
     """When to leave a service alone, and for how long.
@@ -38,18 +39,11 @@ class Breaker:
     longest: float = 30.0
 
     def __post_init__(self) -> None:
-        if type(self.failures) is not int or self.failures < 1:
-            raise QueryError(
-                f"must be a whole number of at least 1, not {self.failures!r}",
-                field="breaker.failures",
-                fix="use breaker=None to go on asking whatever happens",
-            )
-        if not 0 < self.rest <= self.longest < math.inf:
-            raise QueryError(
-                f"must be positive and at most {self.longest!r}, not {self.rest!r}",
-                field="breaker.rest",
-                fix="rest is the first pause in seconds, longest the last",
-            )
+        fix = "use breaker=False to go on asking whatever happens"
+        whole_of(self.failures, "breaker.failures", 1, fix=fix)
+        fix = "rest is the first pause in seconds, longest the last"
+        longest = number_of(self.longest, "breaker.longest", above=0, fix=fix)
+        number_of(self.rest, "breaker.rest", above=0, most=longest, fix=fix)
 
 
 class Breaking(Around):

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
 from topwater.remote.wrappers.wrapper import PATIENCE, Around, failed, reasons
+from topwater.validation import checked_call, number_of, whole_of
 
 _USED, _CATCH_UP = 0.965, 0.02
 """How much of the allowed rate is used, and how late a request may go, as a part of the period,
@@ -37,6 +37,7 @@ all travel equally fast."""
 _LONGEST_PAUSE = 300.0
 
 
+@checked_call("rate")
 @dataclass(frozen=True, slots=True)
 class Limit:
     """At most ``requests`` in any span of ``seconds``.
@@ -69,25 +70,12 @@ class Limit:
     name: str = ""
 
     def __post_init__(self) -> None:
-        requests: object = self.requests
-        if requests is not None and (type(requests) is not int or requests < 1):
-            raise QueryError(
-                f"must be a whole number of at least 1, not {requests!r}",
-                field="rate.requests",
-                fix="for less than one a second write Limit(1, seconds=60)",
-            )
-        if not 0 < self.seconds < math.inf:
-            raise QueryError(
-                f"must be positive, not {self.seconds!r}",
-                field="rate.seconds",
-                fix="the time in which so many requests are allowed",
-            )
-        if type(self.burst) is not int or not 1 <= self.burst <= (self.requests or self.burst):
-            raise QueryError(
-                f"must be from 1 to {self.requests}, not {self.burst!r}",
-                field="rate.burst",
-                fix="1 spaces requests evenly",
-            )
+        if self.requests is not None:
+            fix = "for less than one a second write Limit(1, seconds=60)"
+            whole_of(self.requests, "rate.requests", 1, fix=fix)
+        fix = "the time in which so many requests are allowed"
+        number_of(self.seconds, "rate.seconds", above=0, fix=fix)
+        whole_of(self.burst, "rate.burst", 1, self.requests, "1 spaces requests evenly")
 
     @staticmethod
     def of(spec: int | float | Limit | None, name: str = "") -> Limit:

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
 from topwater.remote.wrappers.wrapper import PATIENCE, Around, reasons
+from topwater.validation import whole_of
 
 RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
 """What may pass by itself. A wrong request stays wrong, and what is late has no time left."""
@@ -52,13 +52,7 @@ class Retrying(Around):
         timer: Timer = SYSTEM_CLOCK,
     ) -> None:
         super().__init__(source)
-        if type(retries) is not int or retries < 0:
-            raise QueryError(
-                f"must be a whole number of at least 0, not {retries!r}",
-                field="retries",
-                fix="use 0 to ask only once",
-            )
-        self.retries = retries
+        self.retries = whole_of(retries, "retries", 0, fix="use 0 to ask only once")
         self.pause = pause
         self.longest = longest
         self.seed = seed

@@ -22,7 +22,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
-from topwater.errors import QueryError
 from topwater.protocols import Source
 from topwater.remote.wrappers.batch import Batched
 from topwater.remote.wrappers.circuit_breaker import Breaker, Breaking
@@ -32,9 +31,7 @@ from topwater.remote.wrappers.rate_limit import Limit, Limited
 from topwater.remote.wrappers.record import Recording
 from topwater.remote.wrappers.retry import Retrying
 from topwater.remote.wrappers.wrapper import AtStart
-
-SETTINGS = ("at_once", "rate", "retries", "breaker", "at_start", "record", "name")
-"""The names of what :func:`stack` can be told, besides the source and the size of requests."""
+from topwater.validation import checked_call, choice_of
 
 
 class Stack(Guarded):
@@ -76,6 +73,7 @@ class Stack(Guarded):
         return self._sent.totals
 
 
+@checked_call()
 def stack(
     source: Source,
     *,
@@ -123,10 +121,7 @@ def stack(
     >>> source.asked.keys, source.sent.calls
     (2, 2)
     """
-    if at_start not in get_args(AtStart):
-        raise QueryError(
-            f"{at_start!r} is unknown", field="at_start", fix='use "warn", "stop" or "ignore"'
-        )
+    choice_of(at_start, get_args(AtStart), "at_start")
     sent = Counting(source)
     limited: Source = Limited(sent, Limit.of(rate, name))
     if breaker:

@@ -14,9 +14,6 @@ from topwater.scoring.expressions import Expression
 from topwater.scoring.expressions import parse as parse_formula
 from topwater.windows import Windows
 
-FETCHES = 7
-"""Look-ups for each window, if the query does not say."""
-
 BOUNDED = "panes+n"
 """The list that remembers k + spare keys of each window, and not the window."""
 
@@ -31,7 +28,7 @@ def compiled(plan: Plan) -> TopKQuery:
         score=Formula(score_text(plan), order=plan.order),
         k=plan.k,
         take=plan.take,
-        list=BOUNDED if is_bounded(plan) else "panes",
+        list=BOUNDED if is_bounded(plan) else None,
         refresh=None if plan.service is None else refreshing(plan),
     )
 
@@ -73,9 +70,6 @@ def refreshing(plan: Plan) -> RefreshSettings:
 
 
 def _budget(said: Refresh) -> Budget:
-    if said.deadline is not None:
-        return Budget(deadline=said.deadline, accuracy=said.accuracy)
-    if said.fetches == "unlimited":
-        return Budget(accuracy=said.accuracy)
-    fetches = FETCHES if said.fetches is None else said.fetches
-    return Budget(fetches=fetches, accuracy=said.accuracy)
+    """What the query says; what it does not say is left to the budget."""
+    given = {"fetches": said.fetches, "deadline": said.deadline, "accuracy": said.accuracy}
+    return Budget.of({name: value for name, value in given.items() if value is not None})
