@@ -315,11 +315,9 @@ def refreshed(refresh: Any) -> Budget:
 
 def asked_in_rspql(clause: str) -> Budget:
     """The budget of a query in RSP-QL that ends with such a clause."""
-    text = (
-        "PREFIX : <http://example.org/> SELECT ?u FROM NAMED WINDOW :w ON :s [RANGE 9s STEP 3s] "
-        "WHERE { WINDOW :w { ?u :v ?v } SERVICE :b { ?u :f ?f } } "
-        f"ORDER BY DESC(?v + ?f) LIMIT 3 {clause}"
-    )
+    text = "PREFIX : <http://example.org/> SELECT ?u FROM NAMED WINDOW :w ON :s [RANGE 9s STEP 3s]"
+    where = "WHERE { WINDOW :w { ?u :v ?v } SERVICE :b { ?u :f ?f } }"
+    text = " ".join([text, where, "ORDER BY DESC(?v + ?f) LIMIT 3", clause])
     query = parse(text, services={":b": "http://127.0.0.1:9/"}).query()
     assert query.refresh is not None
     return query.refresh.budget
