@@ -7,7 +7,7 @@ import json
 import pickle
 from dataclasses import FrozenInstanceError, fields, replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,6 +21,9 @@ from topwater.query import TopKQuery
 from topwater.replica import Budget
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
 from topwater.windows import Windows, counting, sliding, tumbling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 NUMBER = st.floats(-1e6, 1e6)
 ORDER = st.sampled_from(["largest", "smallest"])
@@ -151,7 +154,7 @@ class TestRoundTrips:
             ({"refresh": {"remote": "far", "estimator": "guess"}}, "estimator"),
             ({"refresh": {"remote": "far", "spare": -1}}, "spare"),
             ({"refresh": {"remote": "far", "aim": "both"}}, "aim"),
-            ({"refresh": {"remote": "far", "budget": {"accuracy": 0.9}}}, "budget"),
+            ({"refresh": {"remote": "far", "budget": []}}, "budget.fetches"),
             (
                 {"refresh": {"remote": "far", "budget": {"fetches": 1, "accuracy": 2}}},
                 "budget.accuracy",
@@ -322,6 +325,14 @@ class TestList:
         assert TopKQuery.from_json(query.to_json()) == query
         assert replace(query, k=4).list is None
 
+    def test_the_usual_list_gives_way_where_there_is_none(self) -> None:
+        query = query_of()
+        counted = replace(query, take={"a": "count"})
+        assert counted.list is None
+        assert replace(counted, take="each") == query
+        with pytest.raises(QueryError, match="ranks single events"):
+            replace(query_of(list="panes"), take={"a": "count"})
+
     def test_aggregates_with_a_list_for_changing_scores(self) -> None:
         query = query_of(take={"a": "last(a)"}, score="a + f", refresh="f", list="panes+n")
         assert query.list == "panes+n"
@@ -339,11 +350,12 @@ class TestList:
 )
 def test_a_wrong_keyword(wrong: dict[str, Any], fix: str) -> None:
     plain = query_of()
-    for call in (
+    calls: list[Callable[[], Any]] = [
         lambda: query_of(**wrong),
         lambda: replace(plain, **wrong),
         lambda: TopKQuery.from_dict(plain.to_dict() | wrong),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(QueryError) as caught:
             call()
         assert caught.value.field == next(iter(wrong))

@@ -14,6 +14,7 @@ from topwater.monitor.columns import Batch, as_table
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from rdflib.term import URIRef
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
 
 
+@checked_call()
 def run(
     query: TopKQuery,
     batches: Iterable[Batch],
@@ -74,6 +76,7 @@ def run(
     yield from monitor.flush()
 
 
+@checked_call()
 def rspql(
     text: str | Plan,
     *,

@@ -35,6 +35,15 @@ LateRule = Literal["drop", "use"]
 _HOUR: Millis = 3_600_000
 
 
+class _Usual(str):
+    """The list where none was named: ``replace`` may lead to a query that has none."""
+
+    __slots__ = ()
+
+
+_USUAL = _Usual("panes")
+
+
 @checked_call()
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopKQuery:
@@ -130,7 +139,7 @@ class TopKQuery:
         put("k", whole_of(k, "k", 1, fix="ask for one item or more"))
         put("time", None if time is None else column_of(time, "time"))
         put("take", _take(take))
-        put("list", "panes" if list is None and self.take == "each" else list)
+        put("list", _list_of(list, self.take == "each"))
         put("lateness", millis(lateness, field="lateness"))
         put("late", choice_of(late, get_args(LateRule), "late"))
         put("jump", max(_HOUR, _width(window)) if jump is None else millis(jump, field="jump"))
@@ -350,6 +359,13 @@ class TopKQuery:
                 field="score",
                 fix="use it in the score, or leave refresh out",
             )
+
+
+def _list_of(given: str | None, each: bool) -> str | None:
+    """The list that is named, or the usual one where there is one."""
+    if given is None or isinstance(given, _Usual):
+        return _USUAL if each else None
+    return given
 
 
 def _width(window: Windows) -> Millis:

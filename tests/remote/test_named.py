@@ -6,9 +6,9 @@ import inspect
 from typing import Any
 
 import pytest
+from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings, StackSettings
 
 from topwater.remote.http_source import HttpSource
-from topwater.remote.named import HttpSettings, SparqlSettings, SqlSettings, StackSettings
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.sql_source import SqlSource
 from topwater.remote.wrappers.stack import SETTINGS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from topwater.rspql import parse
 from topwater.scoring import Formula
 from topwater.testing import Scripted
 from topwater.windows import counting, sliding, tumbling
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLENTY = 10**6
 REFRESHING = [
@@ -246,7 +249,7 @@ class TestOmitted:
     @staticmethod
     def written(said: dict[str, Any]) -> dict[str, Budget]:
         """The same, said in each way."""
-        clauses = {
+        clauses: dict[str, Callable[[Any], str]] = {
             "fetches": lambda n: f"BUDGET {'UNLIMITED' if n is None else f'{n} FETCHES'}",
             "deadline": lambda ms: f"DEADLINE PT{ms // 1000}S",
             "accuracy": lambda share: f"ACCURACY {share}",

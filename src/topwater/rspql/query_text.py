@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,6 +18,7 @@ from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.assembly import Composer
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.plan.solution_modifiers import layers_of
+from topwater.validation import nearest
 
 
 def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
@@ -106,8 +108,24 @@ def require_registered(document: Document, plan: Plan, services: Iterable[str]) 
             document.fail(
                 f"the service {told} is not registered: only registered ones are ever asked",
                 document.find(told, f"<{service.name}>", "SERVICE"),
-                f"pass services={{{told!r}: …}}; registered: {', '.join(sorted(known)) or 'none'}",
+                f"pass services={{{told!r}: …}}; {registered(service.name, known)}",
             )
+
+
+def registered(name: str, known: Iterable[str]) -> str:
+    """The registered name that was probably meant by one that is not, or all that there are.
+
+    Examples
+    --------
+    >>> registered("http://example.org/BKG", ["http://example.org/BKG2", "http://example.org/S"])
+    'did you mean <http://example.org/BKG2>?'
+    """
+    # Names have their beginning in common: what tells them apart is the end.
+    ends = {re.split(r"[/#:]", each)[-1]: each for each in sorted(known)}
+    near = nearest(re.split(r"[/#:]", name)[-1], ends)
+    if near is not None:
+        return f"did you mean <{ends[near]}>?"
+    return f"registered: {', '.join(sorted(known)) or 'none'}"
 
 
 def full_name(name: str, prefixes: Any) -> str:

@@ -18,7 +18,7 @@ from topwater.remote import Stack, graph_pattern
 from topwater.rspql.parser.cursor import shown
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Plan, Service
-from topwater.rspql.query_text import full_name, parse, require_registered
+from topwater.rspql.query_text import full_name, parse, registered, require_registered
 from topwater.rspql.rdf.keyed_source import KeySource
 from topwater.rspql.rdf.triples import unquoted
 
@@ -76,7 +76,7 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
             document.fail(
                 f"the stream <{name}> is not registered",
                 document.find(told, f"<{name}>", "FROM"),
-                f"pass streams={{{told!r}: …}}; registered: {', '.join(sorted(known)) or 'none'}",
+                f"pass streams={{{told!r}: …}}; {registered(name, known)}",
             )
     return {name: known[str(name)] for name in names}
 
@@ -90,7 +90,7 @@ def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]
 
 
 def source_for(
-    service: Service, registered: Registered, prefixes: Mapping[str, str] | None = None
+    service: Service, given: Registered, prefixes: Mapping[str, str] | None = None
 ) -> Source:
     """What a plan asks for the service that the caller registered.
 
@@ -99,24 +99,22 @@ def source_for(
     QueryError
         If it is nothing that can be asked.
     """
-    if isinstance(registered, str):
-        registered = {"url": registered}
-    if isinstance(registered, Mapping) and registered.get("kind", "sparql") != "sparql":
-        rest = {name: value for name, value in registered.items() if name != "namespace"}
-        return KeySource(
-            remote.source(rest), full_name(registered.get("namespace", ""), prefixes or {})
-        )
-    if isinstance(registered, Mapping):
-        settings = {n: value for n, value in registered.items() if n not in ("kind", "url")}
-        url = str(registered.get("url", "")).removeprefix("sparql+")
+    if isinstance(given, str):
+        given = {"url": given}
+    if isinstance(given, Mapping) and given.get("kind", "sparql") != "sparql":
+        rest = {name: value for name, value in given.items() if name != "namespace"}
+        return KeySource(remote.source(rest), full_name(given.get("namespace", ""), prefixes or {}))
+    if isinstance(given, Mapping):
+        settings = {n: value for n, value in given.items() if n not in ("kind", "url")}
+        url = str(given.get("url", "")).removeprefix("sparql+")
         return TermSource(url, settings | asked(service))
-    if not callable(getattr(registered, "fetch", None)):
+    if not callable(getattr(given, "fetch", None)):
         raise QueryError(
-            f"a {type(registered).__name__} is no source",
+            f"a {type(given).__name__} is no source",
             field=f"services.{service.name}",
             fix="give the address of a SPARQL endpoint, its settings, or a source",
         )
-    return registered
+    return given
 
 
 def asked(service: Service) -> dict[str, str]:

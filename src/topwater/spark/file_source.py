@@ -38,6 +38,7 @@ from topwater.errors import BatchError, EnvironmentProblem, QueryError
 from topwater.query import TopKQuery
 from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, rows_of
 from topwater.spark.workers import settle
+from topwater.validation import whole_of
 
 FORMAT = "topwater-files"
 REMEMBERED = 256
@@ -83,13 +84,9 @@ class Files:
     schema: pa.Schema | None = None
 
     def __post_init__(self) -> None:
-        most = self.max_files_per_trigger
-        if most is not None and (type(most) is not int or most < 1):
-            raise QueryError(
-                f"must be a whole number of at least 1, not {most!r}",
-                field="max_files_per_trigger",
-                fix="leave it out to read all files that are there",
-            )
+        if self.max_files_per_trigger is not None:
+            fix = "leave it out to read all files that are there"
+            whole_of(self.max_files_per_trigger, "max_files_per_trigger", 1, fix=fix)
 
     @property
     def folder(self) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 
-from topwater.errors import QueryError
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.reduction import PartialBatch
 from topwater.spark.stage_one import PORTIONS
+from topwater.validation import whole_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,12 +37,7 @@ def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) 
     Spark's ``rate`` source gives the time: it keeps it in the checkpoint, so that a micro-batch
     that runs twice hears the same heartbeat.
     """
-    if patience < 0:
-        raise QueryError(
-            f"must not be negative, it is {patience} ms",
-            field="idle",
-            fix='give the longest delay of an event, as "30 s"',
-        )
+    whole_of(patience, "idle", 0, fix='give the longest delay of an event, as "30 s"')
     ticks = spark.readStream.format("rate").option("rowsPerSecond", 1).option("numPartitions", 1)
     times = ticks.load().select((F.unix_millis("timestamp") - patience).alias("time"))
     return times.mapInArrow(partial(_beating, windows, shards), PORTIONS)

@@ -16,6 +16,7 @@ from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
 from topwater.spark.state import read_state, state_rows, was_used
 from topwater.spark.topk import OBSERVED
+from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,6 +40,7 @@ class _Origin:
     origin: str = ""
 
 
+@checked_call()
 def start(
     answers: DataFrame,
     *,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql import DataFrame
 
 from topwater.spark.topk import rows_of
+from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from topwater.rspql.rdf.event_format import Format
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True)
 class Rdf:
     """A stream of events written as RDF: each row has a time and a text.
@@ -49,6 +51,7 @@ class Rdf:
     format: Format = "ntriples"
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True)
 class Mapped:
     """A stream of rows, each an event: a subject, and a triple for each column that is not null.
@@ -81,6 +84,7 @@ Stream: TypeAlias = DataFrame | Rdf | Mapped
 Registered: TypeAlias = "str | Mapping[str, Any] | Source"
 
 
+@checked_call()
 def rspql(
     spark: SparkSession,
     text: str | Plan,

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from topwater.errors import EnvironmentProblem
 from topwater.spark.java import find_java, shim
+from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,6 +81,7 @@ def require(spark: SparkSession) -> None:
     _require_protobuf()
 
 
+@checked_call()
 def session(
     name: str = "topwater",
     *,

@@ -35,6 +35,7 @@ from topwater.spark.standing_processor import Shown, StandingProcessor, inside_s
 from topwater.spark.standing_queries import check_columns, collected, name_type
 from topwater.spark.topk import OBSERVED
 from topwater.standing import Standing, StandingQuery
+from topwater.validation import checked_call, choice_of, whole_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -44,6 +45,7 @@ _TOLD = ", ".join(f"{name} bigint" for name in _SUMMED) + ", refused map<string,
 _TIMES = (IntegralType, TimestampType)
 
 
+@checked_call()
 def standing(
     events: DataFrame,
     queries: DataFrame | Iterable[StandingQuery],
@@ -181,16 +183,8 @@ def _key_kind(schema: StructType, key: str | None) -> str:
 
 
 def _check_choices(shards: int, result: str) -> None:
-    if type(shards) is not int or shards < 1:
-        raise QueryError(
-            f"must be a whole number of at least 1, not {shards!r}",
-            field="shards",
-            fix="leave it out, or give the number of cores",
-        )
-    if result not in get_args(Shown):
-        raise QueryError(
-            f"{result!r} is none", field="result", fix=f"use one of: {', '.join(get_args(Shown))}"
-        )
+    whole_of(shards, "shards", 1, fix="leave it out, or give the number of cores")
+    choice_of(result, get_args(Shown), "result")
 
 
 def _check_events(

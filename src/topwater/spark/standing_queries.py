@@ -10,6 +10,7 @@ from pyspark.sql.types import IntegralType, LongType, StringType
 
 from topwater.errors import QueryError
 from topwater.standing import Standing, StandingQuery
+from topwater.validation import unknown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,9 +122,7 @@ def apply(standing: Standing, change: Mapping[str, Any]) -> None:
     elif operation == "change":
         standing.change(query_of(change))
     else:
-        raise QueryError(
-            f"{operation!r} is none", field="op", fix=f"use one of: {', '.join(OPERATIONS)}"
-        )
+        raise unknown(operation, OPERATIONS, "op")
 
 
 def check_columns(schema: StructType, names: Iterable[str], field: str) -> None:

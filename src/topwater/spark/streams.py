@@ -28,12 +28,14 @@ from topwater.streams import (
     StreamSettings,
     stream_settings,
 )
+from topwater.validation import checked_call
 from topwater.validation.addresses import REMOTE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+@checked_call()
 def stream(
     spark: SparkSession,
     settings: StreamSettings | Mapping[str, Any],

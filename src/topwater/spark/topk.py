@@ -32,6 +32,7 @@ from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
 from topwater.spark.stage_one import reduced
+from topwater.validation import checked_call, whole_of
 from topwater.windows import millis
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ OBSERVED = "topwater"
 """The name of the metrics that Spark observes, and of what a result's schema says of its query."""
 
 
+@checked_call()
 def topk(
     events: DataFrame | Files,
     query: TopKQuery,
@@ -186,12 +188,7 @@ def _kind(columns: pa.Schema, name: str | None) -> str:
 
 
 def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: int) -> None:
-    if type(shards) is not int or shards < 1:
-        raise QueryError(
-            f"must be a whole number of at least 1, not {shards!r}",
-            field="shards",
-            fix="leave it out, or give the number of cores",
-        )
+    whole_of(shards, "shards", 1, fix="leave it out, or give the number of cores")
     if query.window.by != "time":
         raise QueryError(
             "count windows depend on the order of events, which Spark does not keep",

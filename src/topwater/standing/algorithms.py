@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from topwater.candidates.published.criterion import limit
 from topwater.errors import QueryError
@@ -13,6 +12,7 @@ from topwater.standing.block_index import BlockIndex, Indexed
 from topwater.standing.composition import Composition, Rule
 from topwater.standing.engines import Engine
 from topwater.standing.skybands import Skybands
+from topwater.validation import number_of, unknown, whole_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +45,16 @@ class Settings:
             )
         algorithms[self.algorithm]
         limit(1, 2, self.sigma)
-        _at_least(self.gamma, 0, "gamma", "0.2 lets the candidates grow by a fifth")
-        _at_least(self.additional, 0, "additional", "10 is a good number")
+        fix = "0.2 lets the candidates grow by a fifth"
+        number_of(self.gamma, "gamma", least=0, fix=fix)
+        whole_of(self.additional, "additional", 0, fix="10 is a good number")
         if self.cells is not None:
-            _at_least(self.cells, 2, "cells", "leave it out for a grid that fits the dimensions")
-        if self.indexed not in (True, False, "auto"):
-            raise QueryError(
-                f"{self.indexed!r} is unknown", field="indexed", fix='use True, False or "auto"'
-            )
+            fix = "leave it out for a grid that fits the dimensions"
+            whole_of(self.cells, "cells", 2, fix=fix)
+        if not isinstance(self.indexed, bool) and self.indexed != "auto":
+            raise unknown(self.indexed, ("auto", "True", "False"), "indexed")
         if self.buffer is not None:
-            _at_least(self.buffer, 1, "buffer", "leave it out for the largest exact one")
+            whole_of(self.buffer, "buffer", 1, fix="leave it out for the largest exact one")
 
 
 EngineMaker = Callable[[Settings, bool], Engine]
@@ -78,11 +78,6 @@ def _composed(band: Rule, filter_: Rule | None, *, watched: bool = False) -> Eng
         return Skybands(made, index, timed=timed)
 
     return make
-
-
-def _at_least(value: Any, least: float, field: str, fix: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= least:
-        raise QueryError(f"must be at least {least}, not {value!r}", field=field, fix=fix)
 
 
 _BANDS: dict[str, tuple[Rule, str]] = {

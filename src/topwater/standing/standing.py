@@ -17,6 +17,7 @@ from topwater.standing.block_index import Indexed
 from topwater.standing.engines import Engine, NumericQuery
 from topwater.standing.object_store import Store
 from topwater.standing.standing_query import Costing, StandingQuery, costing
+from topwater.validation import checked_call
 
 _ROWS = 1 << 16
 _MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])
@@ -48,6 +49,7 @@ class Results:
         return len(self.score)
 
 
+@checked_call()
 class Standing:
     """Continuous top-k queries, ad hoc: each sees the objects that come after it.
 

@@ -13,9 +13,11 @@ from topwater.errors import QueryError
 from topwater.model import FloatArray, Key
 from topwater.scoring import Euclidean, Score, WeightedDistance, WeightedSum, score_from
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES
+from topwater.validation import checked_call, whole_of
 from topwater.windows import FARTHEST, millis
 
 
+@checked_call()
 @dataclass(frozen=True, slots=True)
 class StandingQuery:
     """The k best objects of a window that slides with every object.
@@ -53,12 +55,7 @@ class StandingQuery:
             raise QueryError(
                 f"{self.name!r} is no name", field="name", fix="use a text or a whole number"
             )
-        if not _whole(self.k) or not 1 <= self.k < 2**31:
-            raise QueryError(
-                f"must be a whole number of at least 1, not {self.k!r}",
-                field="k",
-                fix="say how many objects you want",
-            )
+        whole_of(self.k, "k", 1, 2**31 - 1, "say how many objects you want")
         if not (0 < self.width < FARTHEST):
             raise QueryError(
                 f"must be positive, not {self.window!r}",

@@ -23,7 +23,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def nearest(name: object, known: Iterable[str]) -> str | None:
+def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
     """The known name that was probably meant; None if none is near.
 
     Examples
@@ -35,7 +35,7 @@ def nearest(name: object, known: Iterable[str]) -> str | None:
         return None
     # Capitals are told apart nowhere, so that LOG is near to log; of equals the first stays.
     plain = {each.casefold(): each for each in reversed(list(known))}
-    close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1)
+    close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1, cutoff=cutoff)
     return plain[close[0]] if close else None
 
 

@@ -5,12 +5,11 @@ For a budget without a limit it is ``WITH BUDGET UNLIMITED``.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, Literal
 
 from topwater.errors import QueryError
-from topwater.replica.policies import rankers, resolve
+from topwater.replica.policies import resolve
 from topwater.rspql.parser.cursor import Cursor
 from topwater.rspql.plan.plan import Refresh
 
@@ -67,12 +66,8 @@ def _policy(cursor: Cursor) -> str:
     name = name.lower()
     try:
         entry, _ = resolve(name)
-    except QueryError:
-        usable = [each for each in rankers if not rankers[each].needs_truth]
-        close = difflib.get_close_matches(name, usable, n=1)
-        hint = f"did you mean {close[0]}? " if close else ""
-        fix = f"{hint}use one of: {', '.join(usable)}; at-, wsj- and gnr- may stand before it"
-        cursor.document.fail(f"the policy {name[:40]!r} is unknown", first.start, fix)
+    except QueryError as error:
+        cursor.document.fail(f"the policy {name[:40]!r} is unknown", first.start, error.fix)
     if entry.needs_truth:
         cursor.document.fail(
             f"the policy {name!r} knows the truth, which only an evaluation has",

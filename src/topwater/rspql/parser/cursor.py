@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -10,6 +9,7 @@ from rdflib.term import URIRef
 
 from topwater.rspql.parser.durations import FORMS, duration
 from topwater.rspql.parser.tokens import Document, Token
+from topwater.validation import nearest
 
 KNOWN = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -71,8 +71,8 @@ class Names:
 
     def _suggestion(self, prefix: str) -> str:
         declare = f"declare it: PREFIX {prefix}: <http://example.org/>"
-        close = difflib.get_close_matches(prefix, [name for name in self.prefixes if name], n=1)
-        return f"write {close[0]}: instead, or {declare}" if close and prefix else declare
+        near = nearest(prefix, [name for name in self.prefixes if name])
+        return declare if near is None else f"did you mean {near}:? or {declare}"
 
 
 def _plain(local: str) -> str:

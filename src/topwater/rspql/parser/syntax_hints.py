@@ -6,7 +6,6 @@ one that the farthest alternative came to.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from pyparsing import ParseBaseException
 from rdflib.plugins.sparql import parser
 
 from topwater.rspql.parser.tokens import Token
+from topwater.validation import nearest
 
 _GRAMMAR = parser.Query
 _LOCK = threading.Lock()
@@ -93,7 +93,7 @@ def _meant(token: Token) -> str | None:
     word = token.word
     if not word or word in (*_KEYWORDS, *_SETTINGS, *_UPDATES):
         return None
-    return next(iter(difflib.get_close_matches(word, _KEYWORDS, n=1, cutoff=0.7)), None)
+    return nearest(word, _KEYWORDS, cutoff=0.7)
 
 
 def _is_selected(before: Sequence[Token]) -> bool:

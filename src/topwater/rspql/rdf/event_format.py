@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from rdflib import Dataset
 from rdflib.term import URIRef, Variable
 
-from topwater.errors import QueryError
 from topwater.model import BoolArray, Frozen, IntArray
 from topwater.rspql.plan.plan import Alike, AllOf, AnyOf, Condition, EventPattern, Not, Text
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.triples import XSD, Triples, of_codes, read_lines
+from topwater.validation import unknown
 
 Format = Literal["ntriples", "nquads", "jsonld"]
 _DEEPEST = 100
@@ -50,11 +50,7 @@ class Documents:
 
     def __post_init__(self) -> None:
         if self.format not in get_args(Format):
-            raise QueryError(
-                f"{self.format!r} is unknown",
-                field="format",
-                fix=f"use one of: {', '.join(get_args(Format))}",
-            )
+            raise unknown(self.format, get_args(Format), "format")
 
     @property
     def columns(self) -> tuple[str, ...]:
