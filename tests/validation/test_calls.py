@@ -66,7 +66,10 @@ def made(make: Any, *args: Any, **named: Any) -> Any:
             lambda: made(Sheet, 1, width=2),
             "sheet: multiple values for argument 'width'\n  fix: write Shee",
         ),
-        (lambda: replace(Sheet(1), heigth=2), "sheet.heigth: no such setting\n  fix: did you mean"),
+        (
+            lambda: made(replace, Sheet(1), heigth=2),
+            "sheet.heigth: no such setting\n  fix: did you mean",
+        ),
         (lambda: made(fold, Sheet(1)), "along: is missing\n  fix: fold needs it"),
         (
             lambda: made_from(Sheet, {"widht": 1}, "sheet"),
@@ -94,7 +97,7 @@ def test_what_goes_wrong_inside_stays_what_it_is() -> None:
 
 
 def test_a_signature_stays_for_help_and_editors() -> None:
-    assert str(inspect.signature(Sheet)) == "(width: 'int', height: 'int' = 7) -> 'None'"
+    assert str(inspect.signature(Sheet)) == "(width: 'int', height: 'int' = 7) -> None"
     assert [*inspect.signature(fold).parameters] == ["sheet", "times", "along", "more"]
     assert (fold.__name__, fold.__doc__, Sheet.__doc__) == ("fold", "Fold it.", "Paper.")
     assert "height: 'int' = 7" in pydoc.plain(pydoc.render_doc(Sheet))

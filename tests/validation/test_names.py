@@ -83,7 +83,8 @@ def test_texts(value: Any) -> None:
     for wrong in (lambda: text_of(value, "f"), lambda: texts_of([value], "f", "fix")):
         with pytest.raises(QueryError, match=r"^f: must be text"):
             wrong()
-    for empty in ([], (), "a", None):
+    wrong_ones: list[Any] = [[], (), "a", None]
+    for empty in wrong_ones:
         with pytest.raises(QueryError, match=r"^f: must be a list of names"):
             texts_of(empty, "f", "fix")
 
