@@ -72,7 +72,7 @@ def test_which_addresses_are_examples() -> None:
     assert is_example(EXAMPLE)
     assert not is_example({"url": "http://example.org"})
     require_example({"url": EXAMPLE})
-    with pytest.raises(QueryError, match="use example:followers, or an address"):
+    with pytest.raises(QueryError, match=r"did you mean example:followers\?"):
         require_example({"url": "example:friends"})
 
 

@@ -74,7 +74,7 @@ def scenarios(draw: st.DrawFn, longest: int = 8) -> Scenario:
         k=draw(st.sampled_from([1, 2, 3, 8, 100])),
         score=Formula("value", order=draw(st.sampled_from(["largest", "smallest"]))),
         take="each" if function == "each" else {"value": _aggregate(function)},
-        list=draw(st.sampled_from(list(lists) if function == "each" else ["panes", "recompute"])),
+        list=draw(st.sampled_from(list(lists) if function == "each" else [None])),
         lateness=draw(st.integers(0, 12)) if window.by == "time" else 0,
         late=draw(st.sampled_from(["drop", "use"])),
         empty_windows=draw(st.sampled_from([0, 1, 3, 1_000])),
