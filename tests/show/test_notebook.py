@@ -10,7 +10,6 @@ import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -18,9 +17,6 @@ from nbclient import NotebookClient
 
 from tests.support.shown import EVIL, QUERY, answer
 from topwater import Answer, Answers, Formula, Row, Window
-from topwater.remote.http_source import HttpSource
-from topwater.remote.sparql_source import SparqlSource
-from topwater.remote.sql_source import SqlSource
 from topwater.show.explain import explanation
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "notebook"
