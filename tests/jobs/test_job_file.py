@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from topwater.errors import QueryError, SourceError
-from topwater.jobs.job_file import Written, meant, overridden, read, text_of
+from topwater.jobs.job_file import Written, overridden, read, text_of
+from topwater.validation import choice_of
 
 
 def test_where_settings_stand(tmp_path: Path) -> None:
@@ -89,7 +90,7 @@ def test_an_unknown_name_is_told_with_the_near_one() -> None:
     WRITTEN.require_known(("query",), {"k": 3}, ["k", "key"])
     for place, name, told, fix in (
         (("query",), "polcy", "no such setting", "did you mean policy?"),
-        ((), "quary", "no such table", "use: policy, budget"),
+        ((), "quary", "no such table", "use one of: policy, budget"),
     ):
         with pytest.raises(QueryError, match=told) as caught:
             WRITTEN.require_known(place, {name: 1}, ["policy", "budget"])
@@ -111,11 +112,12 @@ def test_the_settings_of_a_library_are_blamed_where_they_stand() -> None:
     assert lost.value.fix == "start it"
 
 
-def test_a_fix_that_lists_all_names_the_near_one() -> None:
-    with pytest.raises(QueryError) as caught, WRITTEN.blamed("sink"):
-        raise QueryError("'jsn' is unknown", field="kind", fix="use one of: json, csv, parquet")
-    assert caught.value.fix == "did you mean json?"
-    assert meant("xyz", ["json", "csv"]) == "use: json, csv"
+def test_the_near_name_is_told_where_it_stands() -> None:
+    for wrong, fix in (("jsn", "did you mean json?"), ("xyz", "use one of: json, csv")):
+        with pytest.raises(QueryError) as caught, WRITTEN.blamed("sink"):
+            choice_of(wrong, ("json", "csv"), "kind")
+        assert caught.value.fix == fix
+        assert "sink.kind: " in caught.value.problem
 
 
 @pytest.mark.parametrize(

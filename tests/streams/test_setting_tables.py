@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from topwater.errors import QueryError
 from topwater.streams import MqttStream, PythonStream, ReplayStream, stream_settings
 from topwater.streams.network_settings import topic_filters
-from topwater.streams.schema import columns
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,12 +122,6 @@ def test_only_kafka_needs_a_package() -> None:
     (package,) = stream_settings({**KAFKA, "connector": "4.2.0"}).packages
     assert package == "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
     assert stream_settings(MQTT).packages == ()
-
-
-@given(st.text())
-def test_no_text_as_schema_is_more_than_an_error(text: str) -> None:
-    with contextlib.suppress(QueryError):
-        assert columns(text)
 
 
 @given(st.lists(st.sampled_from(["a", "+", "#", "", "$share", "a#"]), min_size=1, max_size=5))
