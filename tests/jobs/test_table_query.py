@@ -47,7 +47,7 @@ def test_what_is_no_window(tmp_path: Path, text: str) -> None:
         (["strem.path=x"], "strem", "did you mean stream?"),
         (["query.k=0"], "query.k", ""),
         (["query.key=usr"], "query.key", "did you mean user?"),
-        (["query.take={n='sum(amount)'}"], "query.take", "use: user, at"),
+        (["query.take={n='sum(amount)'}"], "query.take", "use one of: user, at"),
         (["query.time=user"], "query.time", "timestamp"),
         (["query.take={n='sum(user)'}"], "query.take", "number"),
         (["stream.schema='user double, at timestamp'"], "query.key", "text or whole numbers"),

@@ -9,7 +9,7 @@ from tests.support.rspql_asked import HEAD, Rows, answered, asked
 from topwater import TopKQuery, sliding
 from topwater.replica import Budget
 from topwater.rspql import parse
-from topwater.rspql.plan.compilation import FETCHES, is_bounded, score_text
+from topwater.rspql.plan.compilation import is_bounded, score_text
 from topwater.rspql.plan.plan import TIME
 
 LISTING = (corpus_files.FOLDER / "acquatop_listing.rq").read_text()
@@ -99,7 +99,7 @@ def test_spare_bounds_the_memory_where_that_is_possible() -> None:
     plan = asked("?s", where, "ORDER BY DESC(?v + ?f) LIMIT 1 WITH SPARE 4")
     assert (plan.query().list, plan.query().refresh.spare) == ("panes+n", 4)  # type: ignore[union-attr]
     plan = asked("?s", where, "GROUP BY ?s ?f ORDER BY DESC(SUM(?v) + ?f) LIMIT 1 WITH SPARE 4")
-    assert (plan.query().list, plan.query().refresh.spare) == ("panes", 4)  # type: ignore[union-attr]
+    assert (plan.query().list, plan.query().refresh.spare) == (None, 4)  # type: ignore[union-attr]
 
 
 def test_count_windows_run_in_process() -> None:
@@ -115,17 +115,17 @@ def test_a_budget_may_be_unlimited() -> None:
     plan = asked("?s", JOINED, "ORDER BY DESC(?v + ?f) LIMIT 1 WITH budget unlimited ACCURACY 0.9")
     settings = plan.query().refresh
     assert settings is not None
-    assert settings.budget == Budget(accuracy=0.9)
+    assert settings.budget == Budget(None, accuracy=0.9)
     assert settings.budget.unlimited
 
 
 @pytest.mark.parametrize(
     ("clause", "budget"),
     [
-        ("", Budget(fetches=FETCHES)),
+        ("", Budget(fetches=7)),
         ("WITH BUDGET 3 FETCHES", Budget(fetches=3)),
         ("WITH DEADLINE PT2S ACCURACY 0.9", Budget(deadline=2_000, accuracy=0.9)),
-        ("WITH ACCURACY 0.9", Budget(fetches=FETCHES, accuracy=0.9)),
+        ("WITH ACCURACY 0.9", Budget(fetches=7, accuracy=0.9)),
     ],
 )
 def test_budgets(clause: str, budget: Budget) -> None:
