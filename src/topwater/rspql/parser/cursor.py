@@ -72,7 +72,7 @@ class Names:
     def _suggestion(self, prefix: str) -> str:
         declare = f"declare it: PREFIX {prefix}: <http://example.org/>"
         near = nearest(prefix, [name for name in self.prefixes if name])
-        return declare if near is None else f"did you mean {near}:? or {declare}"
+        return declare if near is None else f"write {near}: instead, or {declare}"
 
 
 def _plain(local: str) -> str:
