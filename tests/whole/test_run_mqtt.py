@@ -112,6 +112,12 @@ def shown(path: Path, *names: str) -> dict[int, list[tuple[Any, ...]]]:
     return found
 
 
+def committed(path: Path) -> bool:
+    """Whether no micro-batch would be computed, and told of, once more."""
+    written = {each.name.removeprefix("batch=") for each in path.glob("batch=*")}
+    return written <= {each.name for each in (path / "_checkpoint" / "commits").iterdir()}
+
+
 def _iso(at: int) -> str:
     return datetime.fromtimestamp(at / 1_000, UTC).isoformat(timespec="milliseconds")
 
@@ -166,14 +172,15 @@ def test_rspql_over_mqtt_with_an_http_source_and_a_restart(
         f'[services.":BKG"]{SOURCE.format(url=service.url)}namespace = ":user/"\n{SINK}'
     )
     told = events()
-    lines = [f"{at}\t{triple(user)}".encode() for at, user in told]
-    payloads = [("mentions/eu", line) for line in lines]
+    events_sent = [f"{at}\t{triple(user)}".encode() for at, user in told]
+    payloads = [("mentions/eu", line) for line in events_sent]
     half = len(told) // 2
     answers = tmp_path / "answers"
     with started_job(tmp_path, "query.rq") as first:
         said = said_until(first, "is kept in")  # and subscribed by then
         publish(broker, payloads[:half])
         eventually(lambda: len(shown(answers)) >= 8 or first.poll() is not None)
+        eventually(lambda: committed(answers) or first.poll() is not None)
         first.send_signal(signal.SIGTERM)
         out, rest = first.communicate(timeout=60)
     assert first.returncode == 143, rest
@@ -184,12 +191,13 @@ def test_rspql_over_mqtt_with_an_http_source_and_a_restart(
     publish(broker, payloads[half:])  # while nobody is there
     with started_job(tmp_path, "query.rq", "--json") as second:
         said = said_until(second, "goes on from")
-        eventually(lambda: len(shown(answers)) >= 19 or second.poll() is not None)
+        assert second.stdout is not None
+        lines = [second.stdout.readline() for _ in range(19 - len(before))]
         second.send_signal(signal.SIGINT)
         out, rest = second.communicate(timeout=60)
     assert second.returncode == 130, rest
     assert f"goes on from {answers / '_checkpoint'}" in said
-    *windows, last = [json.loads(line) for line in out.splitlines()]
+    *windows, last = [json.loads(line) for line in [*lines, *out.splitlines()]]
     assert last["summary"]["windows"] == len(windows) == 19 - len(before)
     names = ("rank", "user", "mentions", "followers", "score", "fetched")
     found = shown(answers, *names)
