@@ -6,13 +6,14 @@ import contextlib
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from typing import Annotated
 
 import typer
 
 from topwater.errors import EnvironmentProblem, QueryError, TopwaterError
-from topwater.jobs.signals import Terminated, terminable
+from topwater.jobs.signals import Terminated, stop_flag
 from topwater.show.console import plain
 
 FAILED, MISUSED, LACKING, STOPPED, TERMINATED = 1, 2, 3, 130, 143
@@ -54,19 +55,37 @@ def examples_of(*commands: str) -> str:
 def plain_errors(debug: bool = False) -> Iterator[None]:
     """Errors as two lines (what is wrong, what to do) and an exit code."""
     try:
-        with terminable():
+        with stop_flag(raises=True):
             yield
     except typer.Exit:
         raise
     except BrokenPipeError:
-        # Who read our output is gone, and what Python still holds of it has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         raise typer.Exit(FAILED) from None
-    except (Exception, KeyboardInterrupt) as error:
+    except KeyboardInterrupt as error:
+        if debug:
+            traceback.print_exception(error)
+        _end_output()
+        typer.echo(_words(error), err=True)
+        raise typer.Exit(exit_code(error)) from None
+    except Exception as error:
         if debug:
             raise
         typer.echo(_words(error), err=True)
         raise typer.Exit(exit_code(error)) from None
+
+
+def _end_output() -> None:
+    """Ctrl-C also ends who reads our output, as ``tee`` does."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+
+
+def _drop_output() -> None:
+    """Who read our output is gone, and what Python still holds of it has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(error: BaseException) -> int:

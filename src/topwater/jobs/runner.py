@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import queue
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
@@ -15,7 +15,7 @@ from topwater.jobs.display import Display, Rows, windows_of
 from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
-from topwater.jobs.signals import StopFlag, stop_flag
+from topwater.jobs.signals import StopFlag, calm, stop_flag
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from topwater.live import Page
 
 _PATIENCE = 5.0
-_OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
 
 
 def run(
@@ -70,18 +69,10 @@ def run(
             display.say(f"live page: {page.url}")
         at = stack.enter_context(example(job.needs_example))
         stop = stack.enter_context(stop_flag())
-        stack.enter_context(_calm(stop))
         if spark is None:
-            with display.waiting("starting Spark"):
-                spark = _session(job, log_file)
-            stack.callback(spark.stop)
-            # Its server of accumulators prints a traceback if Java goes first, and does no more.
-            server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
-            if server is not None:
-                server.handle_error = lambda *_: None
-            stop.raise_if_set()
+            spark = stack.enter_context(_session(job, display, stop, log_file))
         try:
-            with _calm(stop):
+            with calm(stop):
                 for rows in answered(job, spark, display, stop, at=at, once=once):
                     display.window(rows)
                     if page is not None:
@@ -90,30 +81,6 @@ def run(
             display.end()
             raise
         display.end()
-
-
-@contextlib.contextmanager
-def _calm(stop: StopFlag) -> Iterator[None]:
-    """What fails after the user wants an end is the end.
-
-    Who stops all processes at once, as systemd and ``timeout`` do, stops Java too: calls to it
-    then fail, and Py4J logs that. How far the query came is in its checkpoint.
-    """
-
-    def still_wanted(_: logging.LogRecord) -> bool:
-        return not stop.is_set()
-
-    loggers = [logging.getLogger(name) for name in _OF_JAVA]
-    for each in loggers:
-        each.addFilter(still_wanted)
-    try:
-        yield
-    except Exception:
-        stop.raise_if_set()
-        raise
-    finally:
-        for each in loggers:
-            each.removeFilter(still_wanted)
 
 
 def _require_end(job: Job) -> None:
@@ -126,17 +93,28 @@ def _require_end(job: Job) -> None:
             )
 
 
-def _session(job: Job, log_file: str | None) -> SparkSession:
-    from topwater.spark import session
+@contextlib.contextmanager
+def _session(
+    job: Job, display: Display, stop: StopFlag, log_file: str | None
+) -> Iterator[SparkSession]:
+    """A session of the job's own. Who asks a second time to stop it does not wait for Java."""
+    from topwater.spark.session import end_session, kill_java, session
 
-    return session(
-        f"topwater run {job.name}",
-        master=job.spark.master or None,
-        shuffle_partitions=job.spark.shards,
-        log_file=log_file,
-        packages=job.packages,
-        conf=job.spark.conf,
-    )
+    stop.hurry = kill_java
+    with display.waiting("starting Spark"):
+        spark = session(
+            f"topwater run {job.name}",
+            master=job.spark.master or None,
+            shuffle_partitions=job.spark.shards,
+            log_file=log_file,
+            packages=job.packages,
+            conf=job.spark.conf,
+        )
+    try:
+        stop.raise_if_set()
+        yield spark
+    finally:
+        end_session(spark)
 
 
 def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
@@ -202,7 +180,7 @@ def answered(
     table = once and not job.sink.checkpoint
     answers = answers_of(job, spark, at, table=table)
     if table:
-        yield from _answered_once(job, answers)
+        yield from _answered_once(job, answers, stop)
         return
     arrived: queue.SimpleQueue[Rows] = queue.SimpleQueue()
 
@@ -227,10 +205,17 @@ def answered(
             raise error
 
 
-def _answered_once(job: Job, answers: DataFrame) -> Iterator[Rows]:
-    """The windows of a table."""
-    answers.sparkSession.conf.set("spark.sql.shuffle.partitions", str(job.spark.shards))
-    yield from _written(job, answers, 0)
+def _answered_once(job: Job, answers: DataFrame, stop: StopFlag) -> Iterator[Rows]:
+    """The windows of a table, computed in a thread of its own: the main one looks at the flag."""
+    spark = answers.sparkSession
+    spark.conf.set("spark.sql.shuffle.partitions", str(job.spark.shards))
+    with ThreadPoolExecutor(1, "topwater-table") as pool:
+        windows = pool.submit(_written, job, answers, 0)
+        try:
+            yield from stop.result(windows)
+        finally:
+            if not windows.done():
+                spark.sparkContext.cancelAllJobs()
 
 
 def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:

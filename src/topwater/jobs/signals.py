@@ -1,12 +1,25 @@
-"""Ctrl-C and SIGTERM as a flag, so that what talks to Java ends between two calls."""
+"""Ctrl-C and SIGTERM as a flag, so that what talks to Java ends between two calls.
+
+Python handles a signal in the main thread, wherever that is. An exception raised in the middle of
+a call to Java leaves half a command on the connection: Py4J logs a traceback, gives the connection
+up, and may raise an error of its own instead ("Gateway must be connected to send cancel cmd").
+So the handler only sets a flag, and who waits for Java looks at it between calls.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import signal
 import threading
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
+_LOOK = 0.1  # seconds
 
 
 class Terminated(KeyboardInterrupt):
@@ -16,41 +29,71 @@ class Terminated(KeyboardInterrupt):
 class StopFlag(threading.Event):
     """Is set when the user wants an end."""
 
-    signal = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.signal = 0
+        self.hurry: Callable[[], bool] = lambda: False
+        """What a second signal does, so that no call lasts any longer; whether it did it."""
 
     def raise_if_set(self) -> None:
         """Raise what the signal means."""
         if self.is_set():
             raise Terminated if self.signal == signal.SIGTERM else KeyboardInterrupt
 
+    def result(self, future: Future[T]) -> T:
+        """What a future brings, unless the user wants an end first."""
+        while not wait([future], timeout=_LOOK).done:
+            self.raise_if_set()
+        return future.result()
+
 
 @contextlib.contextmanager
-def stop_flag() -> Iterator[StopFlag]:
+def stop_flag(*, raises: bool = False) -> Iterator[StopFlag]:
     """A flag that Ctrl-C sets, and SIGTERM.
 
-    An exception raised in the middle of a call to Java would break the connection to it, and a
-    clean end needs the connection; one raised while Java starts would leave it running. Who
-    presses Ctrl-C a second time does not want to wait for that.
+    Whatever fails once it is set is the end that was wanted: the block then ends with
+    ``KeyboardInterrupt`` or :class:`Terminated`, and Py4J logs nothing. Who stops all processes at
+    once, as systemd and ``timeout`` do, stops Java too, and calls to it fail.
+
+    Parameters
+    ----------
+    raises
+        Also raise the exception where the signal comes: for what does not look at the flag.
+        Without it, the first signal only sets the flag, and the next ones do what the flag's
+        ``hurry`` does, or raise if that is nothing (any more).
     """
     stop = StopFlag()
 
-    def wanted(number: int, _: Any) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.signal = number
-        stop.set()
+    def handle(number: int, _: Any) -> None:
+        again = stop.is_set()
+        if not again:
+            stop.signal = number
+            stop.set()
+        if raises or (again and not stop.hurry()):
+            stop.raise_if_set()
 
-    with _handled(signal.SIGINT, wanted), _handled(signal.SIGTERM, wanted):
+    with _handled(signal.SIGINT, handle), _handled(signal.SIGTERM, handle), calm(stop):
         yield stop
 
 
-def terminable() -> contextlib.AbstractContextManager[None]:
-    """SIGTERM ends a command as Ctrl-C does: what it began is put away."""
+@contextlib.contextmanager
+def calm(stop: StopFlag) -> Iterator[None]:
+    """What fails once the flag is set is the end that was wanted."""
 
-    def terminate(*_: Any) -> None:
-        raise Terminated
+    def still_wanted(_: logging.LogRecord) -> bool:
+        return not stop.is_set()
 
-    return _handled(signal.SIGTERM, terminate)
+    loggers = [logging.getLogger(name) for name in _OF_JAVA]
+    for each in loggers:
+        each.addFilter(still_wanted)
+    try:
+        yield
+    except Exception:
+        stop.raise_if_set()
+        raise
+    finally:
+        for each in loggers:
+            each.removeFilter(still_wanted)
 
 
 @contextlib.contextmanager

@@ -9,8 +9,11 @@ import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
+import threading
+import warnings
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +35,7 @@ _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = f"{_STATE}.state.RocksDBStateStoreProvider"
 _PACKAGES = "spark.jars.packages"
 _OLDEST_PROTOBUF = (6, 33, 5)
+_OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
 _LONGEST_SOCKET_FOLDER = 60  # a socket's path has at most 104 to 108 bytes, 43 of them its name
 
 
@@ -137,7 +141,8 @@ def session(
     chosen.setAll(list((conf or {}).items()))
     if quiet:
         _log_to_file(chosen, folder, log)
-    with _environment(_variables(chosen.get("spark.master"), folder, quiet=quiet)):
+    variables = _variables(chosen.get("spark.master"), folder, quiet=quiet)
+    with _environment(variables), _own_interrupt():
         _start(chosen, log if quiet else None)
     return SparkSession.builder.config(conf=chosen).getOrCreate()
 
@@ -216,7 +221,10 @@ def _start(conf: SparkConf, log: Path | None) -> None:
             gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
                 conf, {"stdout": sink, "stderr": sink}
             )
-        SparkContext(conf=conf, gateway=gateway)
+        context: Any = SparkContext(conf=conf, gateway=gateway)
+        # Its server of accumulators prints a traceback if Java goes first, and does no more.
+        if (server := getattr(context, "_accumulatorServer", None)) is not None:
+            server.handle_error = lambda *_: None
     except PySparkRuntimeError as error:
         if conf.get(_PACKAGES, None) and (missing := _not_found(log, size)):
             raise EnvironmentProblem(
@@ -228,6 +236,39 @@ def _start(conf: SparkConf, log: Path | None) -> None:
             f"Java could not start Spark{_first_words(log, size)}",
             fix="check that `java -version` runs, or start with quiet=False to see everything",
         ) from error
+
+
+@contextlib.contextmanager
+def _own_interrupt() -> Iterator[None]:
+    """What the program does on Ctrl-C stays as it is.
+
+    A new Spark context handles SIGINT: it cancels all jobs, and raises wherever the main thread
+    is, most often in the middle of a call to Java. That suits who has said nothing else, as in a
+    notebook; a program with a handler of its own wants its own way to an end.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        here = threading.current_thread() is threading.main_thread()
+        if here and before not in (None, signal.default_int_handler):
+            signal.signal(signal.SIGINT, before)
+
+
+def end_session(spark: SparkSession) -> None:
+    """Stop a session, also if Java went first: PySpark warns of that, and we know."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        spark.stop()
+
+
+def kill_java() -> bool:
+    """End Java as it is, so that every call to it fails at once; whether there was one to end."""
+    process: Any = getattr(SparkContext._gateway, "proc", None)
+    if process is None or process.poll() is not None:
+        return False
+    process.kill()
+    return True
 
 
 def _first_words(log: Path | None, start: int = 0) -> str:
@@ -268,6 +309,8 @@ def run_folder() -> Path:
 
 def _clean(folder: Path) -> None:
     """End Java first: it would go on writing into the folder."""
+    for name in _OF_JAVA:
+        logging.getLogger(name).addFilter(lambda _: False)  # it may be gone by now
     with contextlib.suppress(Exception):
         _stop_java()
     shutil.rmtree(folder, ignore_errors=True)
@@ -276,7 +319,9 @@ def _clean(folder: Path) -> None:
 def _stop_java() -> None:
     context, gateway = SparkContext._active_spark_context, SparkContext._gateway
     if context is not None:
-        context.stop()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            context.stop()
     process: Any = getattr(gateway, "proc", None)
     if gateway is None or process is None:
         return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from topwater.errors import EnvironmentProblem
-from topwater.jobs.signals import stop_flag
+from topwater.jobs.signals import StopFlag, stop_flag
 from topwater_lab.demo.contenders import LADDER, Field, Rung, Verdict, field_of, judged, rungs
 from topwater_lab.demo.demo_page import opened_page
 from topwater_lab.demo.findings import Report, made
@@ -21,6 +21,8 @@ from topwater_lab.demo.spark_answers import answers
 from topwater_lab.demo.window_comparison import Window, label
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from topwater.live import Page
     from topwater.model import Answer
 
@@ -128,35 +130,49 @@ def _played(
     scene: Scene, display: Display, wishes: Wishes, watch: Stopwatch, page: Page | None
 ) -> Report:
     """The stream from its beginning to its end, and all that is compared with it."""
-    with ThreadPoolExecutor(1) as pool, contextlib.ExitStack() as ending:
+    with (
+        ThreadPoolExecutor(1) as pool,
+        stop_flag() as stop,
+        contextlib.ExitStack() as ending,
+    ):
         # In the background: Spark takes its time to start, and leaves ours alone.
         ending.callback(pool.shutdown, wait=False, cancel_futures=True)
-        with display.waiting("starting the remote service and Spark"), stop_flag() as stop:
+        with display.waiting("starting the remote service and Spark"):
             scene.oracle  # noqa: B018  found once, before two threads look for it
             rivals = pool.submit(_timed(watch, "rivals, in the background"), field_of, scene)
-            from topwater.spark import session  # here: `topwater --help` should not wait for it
-
             with watch.step("service"):
                 remote = ending.enter_context(scene.remote())
             with watch.step("Spark"):
-                spark = session("topwater demo", log_file=wishes.log_file)
-                ending.callback(spark.stop)
-            others = rivals.result()
-        stop.raise_if_set()
+                spark = ending.enter_context(_session(wishes, stop))
+            others = stop.result(rivals)
         if page is not None:
             page.waits("the stream has begun")
         ladder = _ladder(pool, watch, scene, others)
         display.begin(remote, others)
         found = []
         with watch.step("stream"):
-            for answer in answers(spark, scene, remote.source):
+            for answer in answers(spark, scene, remote.source, stop):
                 window = _window(scene, answer, others, page)
                 display.window(window)
                 found.append(answer)
         traffic = remote.traffic()
         with display.waiting("comparing"), watch.step("comparing"):
-            climbed = [rung for each in ladder for rung in each.result()]
+            climbed = [rung for each in ladder for rung in stop.result(each)]
             return made(scene, found, others, climbed, traffic)
+
+
+@contextlib.contextmanager
+def _session(wishes: Wishes, stop: StopFlag) -> Iterator[SparkSession]:
+    # Here: `topwater --help` should not wait for it.
+    from topwater.spark.session import end_session, kill_java, session
+
+    stop.hurry = kill_java
+    spark = session("topwater demo", log_file=wishes.log_file)
+    try:
+        stop.raise_if_set()
+        yield spark
+    finally:
+        end_session(spark)
 
 
 def _timed(watch: Stopwatch, name: str) -> Any:

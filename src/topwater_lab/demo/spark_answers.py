@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 
-from topwater.jobs.signals import stop_flag
 from topwater_lab.demo.scene import Scene
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from topwater.jobs.signals import StopFlag
     from topwater.model import Answer
     from topwater.protocols import Source
 
 
-def answers(spark: SparkSession, scene: Scene, source: Source) -> Iterator[Answer]:
+def answers(spark: SparkSession, scene: Scene, source: Source, stop: StopFlag) -> Iterator[Answer]:
     """The answers as windows close, until the stream ends or the user stops it."""
     from topwater.spark import answers_from, topk
 
@@ -33,7 +33,7 @@ def answers(spark: SparkSession, scene: Scene, source: Source) -> Iterator[Answe
         for answer in answers_from(batch.toArrow(), query):
             arrived.put(answer)
 
-    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder, stop_flag() as stop:
+    with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder:
         events = _stream(spark, scene, Path(folder) / "mentions")
         running = (
             topk(events, query, source)
