@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row
@@ -19,7 +18,6 @@ from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.reduction import reduce_batch
 from topwater.spark import answers_from, read_state, start, topk
 from topwater.spark.heartbeats import BEAT, beat, heeded
-from topwater.spark.shard_placement import hashes, places
 from topwater.spark.state import lines
 
 if TYPE_CHECKING:
@@ -171,19 +169,6 @@ def test_a_session_without_a_setting_gets_as_many_tasks_as_shards(
     folders = [path for path in (tmp_path / "c" / "state" / "0").iterdir() if path.name.isdecimal()]
     assert sum(any(path.rglob("*.changelog")) for path in folders) == 2
     assert len(read_state(spark, str(tmp_path / "c"))) == SHARDS
-
-
-@pytest.mark.parametrize("tasks", [2, 3, 4, 8])
-def test_every_shard_has_a_task_of_its_own(tasks: int) -> None:
-    where = hashes(np.array(places(tasks), np.int64)) % tasks
-    assert where.tolist() == list(range(tasks))
-    assert len(set(places(50_000))) == 50_000
-
-
-@pytest.mark.spark
-def test_our_hash_is_sparks(spark: SparkSession) -> None:
-    found = spark.range(-3, 100).select(F.hash(F.col("id").cast("int")).alias("h")).toArrow()
-    assert hashes(np.arange(-3, 100)).tolist() == found.column("h").to_pylist()
 
 
 @pytest.mark.spark

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 from dataclasses import dataclass, field
@@ -16,17 +15,12 @@ from pyspark.errors import StreamingQueryException
 from typer.testing import CliRunner
 
 from tests.support.observed import eventually
+from tests.support.standing_stream import Told, cut, events_of, objects, random_queries, rows_of
 from topwater.cli import app
 from topwater.errors import QueryError, StateError
-from topwater.model import Counts
-from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
+from topwater.scoring import Euclidean, Formula, WeightedSum
 from topwater.spark import Progress, standing, standing_queries, start, watch
-from topwater.spark.standing_queries import query_of
-from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
-from topwater.standing import Results, Standing, StandingQuery
-from topwater.standing.algorithms import algorithms
-from topwater.tables import pack
-from topwater_lab.rivals import RIVALS
+from topwater.standing import Standing, StandingQuery
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,28 +28,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-START = 1_700_000_000_000
 EVENTS = "at timestamp, who string, x double, y double"
 FEED = "time timestamp, op string, name string, k int, window string, score string"
-Told = tuple[Any, ...]
-
-
-def random_queries(rng: np.random.Generator, size: int) -> list[StandingQuery]:
-    """Of every kind: four scores, windows by count and by time."""
-    found = []
-    for number in range(size):
-        point = {"x": float(rng.random()), "y": float(rng.random())}
-        weights = {"x": float(rng.random()) + 0.1, "y": 0.5}
-        score = [
-            Euclidean(point),
-            WeightedDistance(point, weights),
-            WeightedSum(weights),
-            Formula(f"x * {point['x']:.3f} - y / (x + 1)", order="smallest"),
-        ][number % 4]
-        n = int(rng.integers(5, 80))
-        window: int | str = n if number % 8 < 4 else f"{n * 20} ms"
-        found.append(StandingQuery(f"q{number}", int(rng.integers(1, 6)), window, score))
-    return found
 
 
 @dataclass
@@ -77,38 +51,6 @@ class Stream:
 def read(spark: SparkSession, folder: Path, schema: str) -> DataFrame:
     files = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
     return files.parquet(str(folder))
-
-
-def events_of(rng: np.random.Generator, size: int) -> pa.Table:
-    times = START + np.cumsum(rng.integers(1, 40, size))
-    # Steps, so that scores tie and queries have to look at who is younger.
-    x, y = (rng.random((2, size)) * 50).round() / 50
-    who = [f"e{number}" for number in range(size)]
-    at = pa.array(times * 1000, pa.timestamp("us", tz="UTC"))
-    return pa.table({"at": at, "who": who, "x": x, "y": y})
-
-
-def cut(rng: np.random.Generator, table: pa.Table, ends: Sequence[int]) -> list[pa.Table]:
-    """Files that end there, shuffled inside: a micro-batch puts its events in order."""
-    parts = [table.slice(a, b - a) for a, b in itertools.pairwise(ends)]
-    return [part.take(rng.permutation(part.num_rows)) for part in parts]
-
-
-def objects(table: pa.Table) -> dict[str, np.ndarray]:
-    """What ``Standing.add`` takes."""
-    times = table.column("at").cast(pa.int64()).to_numpy() // 1000
-    keys = np.array(table.column("who").to_pylist(), object)
-    return {
-        "x": table.column("x").to_numpy(),
-        "y": table.column("y").to_numpy(),
-        "time": times,
-        "key": keys,
-    }
-
-
-def rows_of(found: Results) -> list[Told]:
-    names = ("query", "key", "score", "position", "time", "at")
-    return list(zip(*(getattr(found, name).tolist() for name in names), strict=True))
 
 
 def told(spark: SparkSession, sink: Path) -> list[Told]:
@@ -448,34 +390,3 @@ def test_what_can_not_work_is_told_before_anything_starts(spark: SparkSession) -
         with pytest.raises(QueryError) as caught:
             standing(**{**plain, **given})
         assert (caught.value.field, says in str(caught.value)) == (wrong, True), caught.value
-
-
-def test_queries_are_the_same_as_rows() -> None:
-    for query in random_queries(np.random.default_rng(3), 8):
-        given = query.to_dict()
-        row = {**given, "window": str(given["window"]), "score": json.dumps(given["score"])}
-        again = query_of(row)
-        assert (again.width, again.timed, again.score) == (query.width, query.timed, query.score)
-
-
-@pytest.mark.parametrize("algorithm", dict.fromkeys([*algorithms, *RIVALS]))
-def test_a_packed_snapshot_goes_on_as_if_nothing_had_happened(algorithm: str) -> None:
-    rng = np.random.default_rng(4)
-    live = Standing(["x", "y"], algorithm=algorithm)
-    for query in random_queries(rng, 16):
-        live.register(query)
-    parts = cut(rng, events_of(rng, 400), [0, 250, 400])
-    live.add(objects(parts[0].sort_by("at")))
-    packed = packed_snapshot(live.snapshot(), {"shard": 2})
-    snapshot, meta = unpacked_snapshot(packed)
-    again = Standing.build(snapshot)
-    assert meta == {"shard": 2}
-    one, other = (each.add(objects(parts[1].sort_by("at"))) for each in (live, again))
-    assert rows_of(one) == rows_of(other)
-    assert again.counts == live.counts == Counts(events=400)
-    damaged = bytearray(packed)
-    damaged[len(packed) // 2] ^= 1
-    with pytest.raises(StateError, match="damaged"):
-        unpacked_snapshot(bytes(damaged))
-    with pytest.raises(StateError, match="no state of standing"):
-        unpacked_snapshot(pack(pa.table({"a": [1]}), {}))

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.streaming.tws_tester import TwsTester
 
 from tests.support.bid_stream import wrong_windows
 from topwater import QueryError, TopKQuery, counting, run, sliding, tumbling
-from topwater.monitor.reduction import reduce_batch
 from topwater.scoring import WeightedSum
 from topwater.spark import answers_from, topk
-from topwater.spark.answer_rows import packed
-from topwater.spark.processor import MonitorProcessor
 from topwater_lab.bids.generator import SCHEMA, Bids
 from topwater_lab.bids.spark_source import FORMAT
 
@@ -175,34 +168,6 @@ def test_counts_per_key_with_times_as_whole_numbers(
     events = read_files(spark, folder).withColumn("at", F.unix_millis("time")).drop("time")
     got = collect(topk(events, query), query, checkpoint, str(tmp_path / "sink"))
     assert [(answer.keys, answer.scores) for answer in got] == [([1], [3.0])]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
-    """Without Java: Spark's own tester drives the processor, one shard, random cuts."""
-    rng = np.random.default_rng(seed)
-    bids = Bids(rows_per_second=20, seconds=60, seed=seed, disorder_ms=900, lots=20)
-    query = TopKQuery(
-        key="key",
-        time="time",
-        score="value",
-        k=3,
-        window=sliding("12s", "5s", start=bids.origin_ms),
-        lateness=bids.disorder_ms,
-    )
-    tester = TwsTester(MonitorProcessor(query.to_json()), timeMode="None")
-    cuts = [0, *sorted(set(rng.integers(1, len(bids), 8).tolist())), len(bids)]
-    found: list[Row] = []
-    for start, end in itertools.pairwise(cuts):
-        batch = bids.batch(start, end)
-        third = len(batch) // 3
-        parts = [reduce_batch(query, part).pack() for part in (batch[:third], batch[third:])]
-        rows = [Row(shard=0, task=task, part=0, portion=part) for task, part in enumerate(parts)]
-        found += tester.test(0, rows[::-1] if start % 2 else rows)
-    batches = [bids.batch(start, end) for start, end in itertools.pairwise(cuts)]
-    local = list(run(query, batches))[: len(found)]
-    assert len(found) >= 9
-    assert [row.asDict() for row in found] == [packed(answer) for answer in local]
 
 
 def stream(spark: SparkSession) -> DataFrame:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from topwater.cli import app
-from topwater_lab.experiments import acqua, acquatop, parallel_runs
+from topwater_lab.experiments import acquatop, parallel_runs
 from topwater_lab.experiments.acquatop import DEFAULT, Cell, Results
 from topwater_lab.experiments.claims import judged
 from topwater_lab.experiments.experiment_report import SHOWN, acquatop_page
@@ -113,30 +110,6 @@ def test_jobs_in_processes_give_the_same_records(records: pa.Table) -> None:
     timeless = [name for name in parallel_runs.SCHEMA.names if name != "seconds"]
     first = records.slice(0, len(again)).select(timeless)
     assert again.select(timeless).to_pandas().equals(first.to_pandas())
-
-
-def test_acqua_from_the_command_line(tmp_path: Path) -> None:
-    out = tmp_path / "acqua"
-    told = runner.invoke(
-        app,
-        ["experiment", "acqua", "--quick", "--quiet", "--json", "--out", str(out)],
-        env={"TOPWATER_DATA": ""},
-    )
-    assert told.exit_code == 0, told.output
-    cells = {(c["policy"], c["budget"]): c["accuracy"] for c in json.loads(told.output)["cells"]}
-    assert len(cells) == 8 * 3
-    for budget in acqua.BUDGETS:
-        assert cells["wst", budget] < cells["gnr-rnd", budget] < cells["wsj-rnd", budget]
-        assert cells["wsj-rnd", budget] < cells["bst", budget] <= cells["wbm*", budget] + 0.02
-    assert "Table 2" in (out / "report.html").read_text()
-    assert len(pq.read_table(out / "records.parquet")) == 8 * 3 * acqua.EVALUATIONS
-
-
-def test_wrong_settings_are_told_in_two_lines(tmp_path: Path) -> None:
-    told = runner.invoke(app, ["experiment", "acquatop", "--counts", "some"])
-    assert (told.exit_code, "paper or true" in told.output) == (2, True)
-    told = runner.invoke(app, ["experiment", "acqua", "--data", str(tmp_path), "--quiet"])
-    assert (told.exit_code, "name the folder" in told.output) == (2, True)
 
 
 def test_the_default_is_a_cell() -> None:

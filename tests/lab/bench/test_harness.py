@@ -1,0 +1,33 @@
+"""The clock, the memory and the numbers that all benchmarks share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from topwater_lab.bench.harness import NEVER, Spent, peak_memory, short, timed
+
+
+def test_clock_and_memory() -> None:
+    result, spent = timed(lambda: sum(range(1_000)))
+    assert result == 499_500
+    assert spent.wall > 0
+    assert NEVER.least(Spent(2, 1)).least(Spent(1, 2)) == Spent(1, 1)
+    assert short(2_500) == "2.5 K"
+
+
+GROWS = """
+import numpy as np
+from topwater_lab.bench.harness import peak_memory
+before = peak_memory()
+block = np.ones(8_000_000)
+print((peak_memory() - before) / block.nbytes)
+"""
+
+
+def test_the_peak_of_memory_grows_with_what_is_held() -> None:
+    """In a process of its own: this one may have held much more before."""
+    command = [sys.executable, "-c", GROWS]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+    assert 0.5 < float(told.stdout) < 1.5
+    assert peak_memory() > 0
