@@ -39,7 +39,6 @@ NOUNS_IN_ING = {
 TO_BE_MENDED = {
     "topwater.cli.commands.run",
     "topwater.jobs.runner.run",
-    "topwater.scoring.expressions",
     "topwater.spark.launch.start",
     "topwater.spark.standing.standing",
     "explanation",

@@ -1,9 +1,9 @@
 """How columns become one score per row: formulas, their bounds and slopes, and aggregates."""
 
-from topwater.scoring.score import (
+from topwater.scoring.score import Score
+from topwater.scoring.score_kinds import (
     Euclidean,
     Formula,
-    Score,
     WeightedDistance,
     WeightedSum,
     score_from,

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
-from topwater.candidates import approximate, lists
 from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
 from topwater.model import Frozen, Millis
+from topwater.query.checks import check_query
 from topwater.replica import RefreshSettings
 from topwater.scoring import Score, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
 from topwater.validation import (
-    FARTHEST,
     checked_call,
     choice_of,
     column_of,
@@ -25,7 +24,6 @@ from topwater.validation import (
     mapping_of,
     millis,
     shown,
-    suggestion,
     whole_of,
 )
 from topwater.views import html_view
@@ -147,7 +145,7 @@ class TopKQuery:
         put("refresh", None if refresh is None else RefreshSettings.of(refresh))
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
-        self._check()
+        check_query(self)
 
     @property
     def aggregation(self) -> Aggregation | None:
@@ -224,142 +222,6 @@ class TopKQuery:
             raise QueryError(f"no JSON: {error}", field="query", fix="use to_json()") from None
         return cls.from_dict(mapping_of(settings, "query", "use to_json()"))
 
-    def _check(self) -> None:
-        self._check_time()
-        self._check_list_name()
-        self._check_aggregates()
-
-    def _check_list_name(self) -> None:
-        if self.list in [*approximate]:
-            raise QueryError(
-                f"{self.list!r} may lose what belongs in an answer, and can't tell when it did",
-                field="list",
-                fix="use 'auto' or 'rapf', which are exact, or topwater.standing",
-            )
-        if self.list is not None:
-            choice_of(self.list, [*lists, *changing], "list")
-
-    def _check_time(self) -> None:
-        if self.window.by == "time" and self.time is None:
-            raise QueryError(
-                "time windows need the column with the event time",
-                field="time",
-                fix="name it, or count events with counting(…)",
-            )
-        whole_of(self.lateness, "lateness", 0, FARTHEST, 'give a duration, as "10 s"')
-        whole_of(self.jump, "jump", 1, FARTHEST, 'give a duration, as "1 h", or leave it out')
-        if self.window.by == "count" and self.group_by is not None:
-            raise QueryError(
-                "a position in the stream is no position in a group",
-                field="group_by",
-                fix="use time windows, or leave it out",
-            )
-        if self.window.by == "count" and self.lateness:
-            raise QueryError(
-                "count windows take events as they come: none is late",
-                field="lateness",
-                fix="leave it out, or use time windows",
-            )
-
-    def _check_aggregates(self) -> None:
-        aggregation = self.aggregation
-        if not self.score.columns:
-            raise QueryError(
-                "names no column: all items would be equal",
-                field="score",
-                fix="use a numeric column of the stream, or a name of take",
-            )
-        if aggregation is None:
-            self._check_each()
-            return
-        if not aggregation.aggregates:
-            raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
-        self._check_score_names([*aggregation.aggregates])
-        if self.list in changing:
-            self._check_changing(aggregation)
-        elif self.list is not None:
-            raise QueryError(
-                f"{self.list!r} ranks single events; an aggregate falls as the window slides",
-                field="list",
-                fix="leave it out: per-pane aggregates are kept instead",
-            )
-        if self.score.running:
-            raise QueryError(
-                "running ranges have no meaning for aggregates",
-                field="score.ranges",
-                fix="declare the range as (low, high)",
-            )
-
-    def _check_changing(self, aggregation: Aggregation) -> None:
-        """A list for changing scores keeps one object per key, whose stream part stays."""
-        if self.refresh is None:
-            raise QueryError(
-                f"{self.list!r} is for scores that change with a remote value, and there is none",
-                field="list",
-                fix="leave it out, or name the remote value in refresh",
-            )
-        functions = {name: each.function for name, each in aggregation.aggregates.items()}
-        if list(functions.values()) != ["last"]:
-            raise QueryError(
-                f"{self.list!r} keeps one number per key, and {_fallen(functions)}",
-                field="take",
-                fix='take one value, as {"amount": "last(amount)"}, or leave list out: '
-                "per-pane aggregates are kept instead",
-            )
-        (name,) = functions
-        if self.score.monotone(name) is None:
-            raise QueryError(
-                f"whether it rises or falls with {name!r} can't be told, and what {self.list!r} "
-                "forgets is bounded by that",
-                field="score",
-                fix=f"use {name!r} in one direction, with a factor whose sign is clear, as "
-                f"{name} * max({self.refresh.remote}, 0); or leave list out",
-            )
-        if self.list == "mintopk+" and self.refresh.spare:
-            raise QueryError(
-                f"'mintopk+' keeps none to spare, and {self.refresh.spare} are asked for",
-                field="refresh.spare",
-                fix='set it to 0, or use list="topk+n"',
-            )
-
-    def _check_each(self) -> None:
-        if self.list in changing:
-            raise QueryError(
-                f"{self.list!r} keeps one object per key, and each event is an item here",
-                field="list",
-                fix='say what a key contributes, as take={"amount": "last(amount)"}',
-            )
-        if self.refresh is not None:
-            raise QueryError(
-                "remote values belong to keys, and each event is an item of its own here",
-                field="take",
-                fix='say what a key contributes, as {"amount": "last(amount)"}',
-            )
-
-    def _check_score_names(self, names: Sequence[str]) -> None:
-        if self.refresh is not None:
-            self.refresh.refuse_truth()
-            if self.refresh.remote in names:
-                raise QueryError(
-                    f"{self.refresh.remote!r} names both a remote and a stream value",
-                    field="refresh.remote",
-                    fix="give one of them another name",
-                )
-            names = [*names, self.refresh.remote]
-        for name in self.score.columns:
-            if name not in names:
-                raise QueryError(
-                    f"{name!r} is not among what the stream contributes",
-                    field="score",
-                    fix=f"{suggestion(name, names)}; or add it to take",
-                )
-        if self.refresh is not None and self.refresh.remote not in self.score.columns:
-            raise QueryError(
-                f"the remote value {self.refresh.remote!r} is not used",
-                field="score",
-                fix="use it in the score, or leave refresh out",
-            )
-
 
 def _list_of(given: str | None, each: bool) -> str | None:
     """The list that is named, or the usual one where there is one."""
@@ -381,14 +243,6 @@ def _required_window(given: Any) -> Windows:
             fix='write sliding("9 min", "3 min"), tumbling("1 h") or counting(1000, 100)',
         )
     return given
-
-
-def _fallen(functions: Mapping[str, str]) -> str:
-    """Why these aggregates can't be one number per key."""
-    for name, function in functions.items():
-        if function != "last":
-            return f"{name!r}, a {function}, may fall as the window slides"
-    return f"there are {len(functions)} values"
 
 
 def _window(given: Any) -> Any:

@@ -1,0 +1,55 @@
+"""The tree of an expression: its nodes, and how tightly its operators bind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+MAX_LENGTH = 10_000
+"""Characters in the longest text that is read."""
+
+MAX_DEPTH = 100
+"""Levels of the deepest tree. A sum of n terms has n levels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A finite constant."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A column."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operator or a function with its arguments; ``neg`` is the unary minus."""
+
+    op: str
+    args: tuple[Node, ...]
+
+
+Node: TypeAlias = Number | Name | Call
+Leaf: TypeAlias = Number | Name
+
+BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
+NEGATIVE, POWER, ATOM = 3, 4, 5
+"""How tightly each binds; what has no operator outside binds tightest."""
+
+ARITY: dict[str, tuple[int, int]] = {
+    "abs": (1, 1),
+    "sqrt": (1, 1),
+    "log": (1, 1),
+    "log1p": (1, 1),
+    "exp": (1, 1),
+    "min": (1, MAX_LENGTH),
+    "max": (1, MAX_LENGTH),
+    "clip": (3, 3),
+    "norm": (3, 3),
+}
+"""The functions, and how many arguments each takes at least and at most."""
