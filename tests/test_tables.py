@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from topwater import tables
 from topwater.errors import StateError
 from topwater.model import Items
-from topwater.monitor.reduction import PartialBatch, reduce_batch
-from topwater.query import TopKQuery
 from topwater.tables import items_from_table, items_to_table, pack, unpack
-from topwater.windows import tumbling
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -129,16 +126,3 @@ def test_items_come_back(keys: Any) -> None:
     assert again.time.tolist() == items.time.tolist()
     assert again.key.tolist() == keys.tolist()
     assert again.key.dtype == keys.dtype
-
-
-@pytest.mark.parametrize("take", ["each", {"v": "last(v)"}])
-@pytest.mark.parametrize("keys", [["a", "b"], [1, 2], []])
-def test_portions_come_back(take: Any, keys: list[Any]) -> None:
-    query = TopKQuery(key="who", time="at", window=tumbling(5), score="v", k=1, take=take)
-    n = len(keys)
-    part = reduce_batch(query, {"who": keys, "at": [3, 8][:n], "v": [1.0, 2.0][:n]})
-    again = PartialBatch.unpack(part.pack())
-    assert again.table.equals(part.table)
-    for name in ("panes", "events", "newest"):
-        assert getattr(again.times, name).tolist() == getattr(part.times, name).tolist()
-    assert (again.counts, again.counted, again.group) == (part.counts, True, None)

@@ -30,7 +30,7 @@ from topwater.replica import Refresher, RefreshSettings
 from topwater.replica.policies import rankers
 from topwater.scoring import Formula
 from topwater.tables import pack
-from topwater.testing import Scripted, check_source
+from topwater.testing import Scripted
 from topwater.windows import counting, sliding, tumbling
 
 PLENTY = 10**6
@@ -591,26 +591,6 @@ def test_run_takes_a_source() -> None:
     source = Scripted({"a": 1.0, "b": 2.0})
     (answer, *_) = run(query_of(), [batch_of([("a", 1), ("b", 2)])], source=source)
     assert answer.keys == ["b", "a"]
-
-
-def test_the_scripted_source_keeps_the_contract() -> None:
-    values: dict[str, Any] = {"a": 1.0, "b": [(0, 2.0)], "c": 3.0}
-    keys, missing = np.array(["a", "b", "c"], object), np.array(["x", "y"], object)
-    check_source(lambda: Scripted(values), keys, missing)
-    check_source(lambda: Scripted(values, seconds_per_key=0.1), keys, missing)
-
-
-class Unordered(Scripted):
-    def fetch(self, keys: Any, deadline: float | None = None) -> Any:
-        return super().fetch(np.sort(keys), deadline)
-
-
-def test_the_check_of_sources_finds_what_is_broken() -> None:
-    keys, missing = np.array(["a", "b"], object), np.array(["x"], object)
-    with pytest.raises(AssertionError, match="F1"):
-        check_source(lambda: Unordered({"a": 1.0, "b": 2.0}), keys, missing)
-    with pytest.raises(AssertionError, match="F1"):
-        check_source(lambda: Scripted({"a": 1.0}), keys, missing)
 
 
 class Broken:

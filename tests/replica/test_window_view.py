@@ -11,7 +11,6 @@ import pytest
 from tests.support.looping import MINUTE, Loop, query_of
 from topwater.local import run
 from topwater.model import LOOK_UPS, Answer, LookUp, Window
-from topwater.monitor.shards import merge
 from topwater.replica.policies import rankers
 from topwater.testing import Scripted
 from topwater.windows import tumbling
@@ -81,16 +80,6 @@ def test_each_group_tells_its_own() -> None:
     found = {answer.group: answer.looked_up for answer in run(query, [events], source=source)}
     assert {each.key for each in found["red"]} == {"a", "b"}
     assert found["blue"] == (LookUp("c", None, 3.0, ok=True),)
-
-
-def test_shards_take_turns_in_whatever_order_they_come() -> None:
-    each = Answer(Window(0, 0, 9), ())
-    one = replace(each, looked_up=tuple(LookUp(key, None, 1.0, ok=True) for key in (5, 1, 9)))
-    two = replace(each, looked_up=tuple(LookUp(key, None, 1.0, ok=True) for key in (4, 8)))
-    none = replace(each, looked_up=())
-    for order in ([one, two, none], [two, none, one]):
-        found = merge(order, 3, smallest=False, accuracy=None)
-        assert [look_up.key for look_up in found.looked_up] == [4, 5, 1, 8, 9]
 
 
 def test_it_is_plain_in_json() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.score_streams import Stream, played, reported, tops
-from topwater.candidates.published.auto_skyband import ALARM, Hybrid
-from topwater.candidates.published.correlation import clinging, drift
+from topwater.candidates.published.auto_skyband import Hybrid
 from topwater.candidates.published.criterion import limit
 from topwater.candidates.published.filtered_skyband import Filtered
 from topwater.candidates.published.object_trees import ResultStream
@@ -28,39 +27,6 @@ def auto() -> Hybrid:
 
 def stream(scores: list[float]) -> Stream:
     return Stream(scores, list(range(1, len(scores) + 1)), WIDTH, K)
-
-
-@pytest.mark.parametrize("levels", [None, 3])
-def test_a_false_alarm_is_rarer_than_told(levels: int | None) -> None:
-    rng = np.random.default_rng(9)
-    alarms = 0
-    for _ in range(10_000):
-        sample = rng.random(64) if levels is None else rng.integers(levels, size=64)
-        alarms += clinging(sample.tolist()) > ALARM or drift(sample.tolist()) < -ALARM
-    assert alarms <= 3
-
-
-def test_the_tests_have_the_moments_of_a_standard_normal() -> None:
-    rng = np.random.default_rng(10)
-    samples = rng.random((4000, 64)).tolist()
-    for test in (clinging, drift):
-        found = [test(sample) for sample in samples]
-        assert np.mean(found) == pytest.approx(0, abs=0.06)
-        assert np.std(found) == pytest.approx(1, abs=0.06)
-
-
-@pytest.mark.parametrize(
-    ("scores", "alarm"),
-    [
-        (list(range(64)), True),
-        ([-float(place) for place in range(64)], True),
-        ([math.sin(place / 5) for place in range(64)], True),
-        ([float(place % 2) for place in range(64)], False),
-        ([1.0] * 64, False),
-    ],
-)
-def test_what_clings(scores: list[float], alarm: bool) -> None:
-    assert (clinging(scores) > ALARM) is alarm
 
 
 def test_it_stays_with_pa_in_random_order() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.support.figures import PRIPUZIC, arrivals, pripuzic
-from topwater.candidates.published.score_grid import ScoreGrid
 from topwater.candidates.published.tma_sma import Indexed, sma, tma
 from topwater.model import Items
 from topwater.windows import Windows, counting
@@ -88,42 +87,6 @@ def test_a_tie_with_the_threshold_is_decided_by_time_and_key(
     lst.check()
     assert lst.top(0).key.tolist() == [20]
     assert lst.recomputations == 1
-
-
-def items(scores: list[float], first: int = 0) -> Items:
-    numbers = np.arange(first, first + len(scores))
-    return Items(np.array(scores, np.float64), numbers, numbers)
-
-
-def test_the_grid_grows_with_the_scores() -> None:
-    grid = ScoreGrid()
-    everything: list[float] = []
-    for pane, batch in enumerate([[3.0, 3.0], [4.0], [-1e300, 7.0], [1.7e308, -1.7e308], [0.0]]):
-        grid.insert(pane, items(batch))
-        everything += batch
-        grid.check()
-        assert grid.best(4).score.tolist() == sorted(everything, reverse=True)[:4]
-    grid.remove_before(3)
-    grid.check()
-    assert grid.best(9).score.tolist() == [1.7e308, 0.0, -1.7e308]
-
-
-def test_the_grid_holds_few_segments_however_batches_are_cut() -> None:
-    grid = ScoreGrid()
-    for number in range(1000):
-        grid.insert(0, items([float(number % 37)], number))
-    grid.check()
-    assert len(grid) == 1000
-    assert sum(1 for _ in grid._segments()) <= 10
-
-
-def test_an_empty_grid() -> None:
-    grid = ScoreGrid()
-    assert len(grid.best(3)) == 0
-    grid.insert(0, items([5e-324, 0.0]))
-    grid.remove_before(1)
-    grid.check()
-    assert len(grid.best(3)) == 0
 
 
 def test_check_notices_a_lost_candidate() -> None:
