@@ -1,4 +1,4 @@
-"""Lists for changing scores: the published figures, the traps, Table 1, and what is certain."""
+"""Lists for changing scores: Figure 1, Table 1, and what is certain over whole streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is learnt from polls: rates, beliefs, how values move, and what an answer may lose."""
+"""Worth: how well it spends a budget, how right its estimates are, and purses."""
 
 from __future__ import annotations
 

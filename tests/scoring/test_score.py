@@ -1,4 +1,4 @@
-"""Scores against plain arithmetic, running ranges against a loop, and settings that can't work."""
+"""Scores against plain arithmetic, and settings that can't work."""
 
 from __future__ import annotations
 

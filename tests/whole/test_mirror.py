@@ -12,16 +12,7 @@ TESTS = ROOT / "tests"
 
 MISSING: frozenset[str] = frozenset(
     {
-        "topwater.candidates.invariants",
-        "topwater.candidates.pane_order",
-        "topwater.candidates.published.adapter",
-        "topwater.candidates.published.object_trees",
-        "topwater.candidates.rank_tuples",
-        "topwater.monitor.filled_windows",
         "topwater.monitor.open_windows",
-        "topwater.replica.slot_columns",
-        "topwater.scoring.algebras",
-        "topwater.scoring.sums",
         "topwater.spark.answer_rows",
         "topwater.spark.rspql_output",
         "topwater.spark.rspql_streams",
@@ -31,7 +22,6 @@ MISSING: frozenset[str] = frozenset(
         "topwater.spark.standing_processor",
         "topwater.spark.standing_summary",
         "topwater.spark.text_events",
-        "topwater.testing.random_items",
     }
 )
 """Modules whose tests are still to be moved to their own path."""

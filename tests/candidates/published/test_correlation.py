@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -42,3 +43,19 @@ def test_the_tests_have_the_moments_of_a_standard_normal() -> None:
 )
 def test_what_clings(scores: list[float], alarm: bool) -> None:
     assert (clinging(scores) > ALARM) is alarm
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_drift_is_the_count_of_rising_pairs_by_its_deviation(seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(5, size=20).tolist()
+    pairs = [(a, b) for at, a in enumerate(scores) for b in scores[at + 1 :]]
+    rising = sum(b > a for a, b in pairs) - sum(b < a for a, b in pairs)
+    assert drift(scores) == pytest.approx(rising / math.sqrt(20 * 19 * 45 / 18))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clinging_is_the_correlation_of_neighbouring_ranks(seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(5, size=20).tolist()
+    ranks = [sum(o < score for o in scores) - sum(o > score for o in scores) for score in scores]
+    together = sum(a * b for a, b in pairwise(ranks)) / sum(rank**2 for rank in ranks)
+    assert clinging(scores) == pytest.approx(math.sqrt(20) * (together + 1 / 20))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from topwater.candidates.published.score_grid import ScoreGrid
 from topwater.model import Items
@@ -42,3 +43,21 @@ def test_an_empty_grid() -> None:
     grid.remove_before(1)
     grid.check()
     assert len(grid.best(3)) == 0
+
+
+def test_panes_are_told_apart_and_leave_together() -> None:
+    grid = ScoreGrid()
+    for pane in (2, 0, 1):
+        grid.insert(pane, items([float(pane), 9.0 - pane], first=10 * pane))
+    assert sorted(grid.items(1, 2).key.tolist()) == [10, 11, 20, 21]
+    grid.remove_before(1)
+    assert sorted(grid.items().key.tolist()) == [10, 11, 20, 21]
+    assert grid.best(1).score.tolist() == [8.0]
+
+
+def test_check_notices_a_wrong_count() -> None:
+    grid = ScoreGrid()
+    grid.insert(0, items([1.0, 2.0]))
+    grid._counts[0] += 1
+    with pytest.raises(AssertionError, match="counts of the cells"):
+        grid.check()

@@ -1,4 +1,4 @@
-"""TMA and SMA: the published steps, how often each searches, and the grid below them."""
+"""TMA and SMA: the published steps, and how often each searches."""
 
 from __future__ import annotations
 

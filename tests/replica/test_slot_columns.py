@@ -1,0 +1,59 @@
+"""Rows of numbers by slot: they come when asked for, go when reset, and survive a restart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from topwater.replica.slot_columns import SlotTable
+
+
+def slots(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    return np.array(numbers, np.int64)
+
+
+def test_rows_are_empty_until_they_are_written() -> None:
+    table = SlotTable("sums", 2, empty=-1.0)
+    assert table.at(slots(9, 0)).tolist() == [[-1, -1], [-1, -1]]
+    table.put(slots(4), np.array([[1.0, 2.0]]))
+    assert table.at(slots(3, 4, 100)).tolist() == [[-1, -1], [1, 2], [-1, -1]]
+    assert table.at(slots()).shape == (0, 2)
+
+
+def test_adding_goes_on_from_what_is_there() -> None:
+    table = SlotTable("sums", 1, empty=10.0)
+    for _ in range(3):
+        table.add(slots(2, 0), np.array([[1.0], [5.0]]))
+    assert table.at(slots(0, 1, 2)).tolist() == [[25], [10], [13]]
+
+
+def test_what_is_read_is_a_copy() -> None:
+    table = SlotTable("sums", 1)
+    table.at(slots(0))[:] = 7.0
+    assert table.at(slots(0)).tolist() == [[0]]
+
+
+def test_growing_keeps_what_is_there() -> None:
+    table = SlotTable("sums", 1)
+    for slot in range(50):
+        table.put(slots(slot), np.array([[float(slot)]]))
+    assert table.at(np.arange(50)).ravel().tolist() == list(range(50))
+
+
+def test_slots_never_reached_may_be_reset() -> None:
+    table = SlotTable("sums", 1, empty=3.0)
+    table.reset(slots(1_000))
+    table.put(slots(0, 1), np.array([[1.0], [2.0]]))
+    table.reset(slots(1, 1_000))
+    assert table.at(slots(0, 1)).tolist() == [[1], [3]]
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_a_restart_may_number_slots_anew(width: int) -> None:
+    table, again = SlotTable("sums", width), SlotTable("sums", width)
+    rows = np.arange(3.0 * width).reshape(3, width)
+    table.put(slots(7, 2, 5), rows)
+    again.restore(pa.table(table.snapshot(slots(5, 7))), slots(0, 1))
+    assert again.at(slots(0, 1)).tolist() == rows[[2, 0]].tolist()
+    assert list(table.snapshot(slots())) == ["sums"]
