@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import replace
+from typing import Any
 
-from topwater.model import Answer, LookUp, Window
-from topwater.monitor.shards import merge
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from topwater.model import Answer, Counts, Freshness, LookUp, Row, Window
+from topwater.monitor.shards import merge, shard_of
 
 
 def test_shards_take_turns_in_whatever_order_they_come() -> None:
@@ -16,3 +22,66 @@ def test_shards_take_turns_in_whatever_order_they_come() -> None:
     for order in ([one, two, none], [two, none, one]):
         found = merge(order, 3, smallest=False, accuracy=None)
         assert [look_up.key for look_up in found.looked_up] == [4, 5, 1, 8, 9]
+
+
+def test_a_key_goes_to_the_same_shard_in_any_batch() -> None:
+    keys = pa.array(["a", "b", "c", "a", "ü", ""])
+    found = shard_of(keys, 3).tolist()
+    assert found == [zlib.crc32(key.encode()) % 3 for key in keys.to_pylist()]
+    assert shard_of(keys.take(pa.array([3, 1])), 3).tolist() == [found[0], found[1]]
+    assert shard_of(keys, 1).tolist() == [0] * 6
+
+
+def test_integers_are_spread_evenly_whatever_their_type_and_sign() -> None:
+    numbers = np.arange(-500, 500)
+    found = shard_of(pa.array(numbers), 4)
+    assert found.min() >= 0
+    assert np.bincount(found, minlength=4) == pytest.approx(250, rel=0.2)
+    assert shard_of(pa.array(numbers, pa.int16()), 4).tolist() == found.tolist()
+
+
+def answer(*found: tuple[str, float, int], **more: Any) -> Answer:
+    rows = tuple(Row(rank, key, score, time) for rank, (key, score, time) in enumerate(found, 1))
+    return Answer(Window(0, 0, 9), rows, **more)
+
+
+def test_the_best_of_all_in_the_total_order() -> None:
+    one = answer(("d", 9.0, 1), ("c", 5.0, 3), ("b", 5.0, 2))
+    two = answer(("a", 5.0, 3), ("e", 1.0, 8))
+    found = merge([one, two], 3, smallest=False, accuracy=None)
+    assert [(row.rank, row.key) for row in found.rows] == [(1, "d"), (2, "a"), (3, "c")]
+    assert merge([one], 1, smallest=False, accuracy=None) is one
+
+
+def test_the_smallest_may_be_best() -> None:
+    one, two = answer(("a", 1.0, 1), ("b", 7.0, 2)), answer(("c", 3.0, 3))
+    found = merge([one, two], 2, smallest=True, accuracy=None)
+    assert [(row.key, row.score) for row in found.rows] == [("a", 1.0), ("c", 3.0)]
+
+
+def test_counts_are_added_but_windows_are_skipped_together() -> None:
+    one = answer(candidates=3, counts=Counts(events=5, late=1, skipped_windows=2))
+    two = answer(candidates=4, counts=Counts(events=6, skipped_windows=2), exact=False)
+    found = merge([one, two], 2, smallest=False, accuracy=None)
+    assert (found.candidates, found.exact) == (7, False)
+    assert found.counts == Counts(events=11, late=1, skipped_windows=2)
+
+
+@pytest.mark.parametrize(("accuracy", "missed"), [(None, False), (0.75, False), (0.95, True)])
+def test_estimates_count_by_the_rows_shown(accuracy: float | None, missed: bool) -> None:
+    """Two of the three rows come from the first shard, one from the second."""
+    one = answer(("a", 9.0, 1), ("b", 8.0, 1), freshness=Freshness(3, 1, 0, 0.9, 1.0, missed=False))
+    two = answer(("c", 7.0, 1), freshness=Freshness(4, 0, 2, 0.6, 0.4, missed=True))
+    found = merge([one, two], 3, smallest=False, accuracy=accuracy).freshness
+    assert found is not None
+    assert (found.fetched, found.failed, found.bad) == (7, 1, 2)
+    assert found.precision == pytest.approx((2 * 0.9 + 0.6) / 3)
+    assert found.ndcg == pytest.approx((2 * 1.0 + 0.4) / 3)
+    assert found.missed is missed
+
+
+def test_problems_are_added_by_name() -> None:
+    one, two = answer(problems=(("timeout", 2),)), answer(problems=(("down", 1), ("timeout", 3)))
+    found = merge([one, two], 2, smallest=False, accuracy=None)
+    assert found.problems == (("down", 1), ("timeout", 5))
+    assert found.freshness is None

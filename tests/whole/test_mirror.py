@@ -12,7 +12,6 @@ TESTS = ROOT / "tests"
 
 MISSING: frozenset[str] = frozenset(
     {
-        "topwater.monitor.open_windows",
         "topwater.spark.answer_rows",
         "topwater.spark.rspql_output",
         "topwater.spark.rspql_streams",
