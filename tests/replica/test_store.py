@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from topwater.errors import StateError
 from topwater.replica.store import NEVER, Replica
 
 
@@ -20,3 +22,99 @@ def test_slots_are_given_again_without_what_was_in_them() -> None:
     assert again == gone[0]
     assert not replica.known(np.array([again]))[0]
     assert (replica.asked[again], replica.vain[again], replica.window[again]) == (NEVER, 0, -1)
+
+
+def test_a_slot_stays_its_own_while_the_replica_grows() -> None:
+    replica = Replica()
+    first = replica.slots(np.array(["a", "b"], object))
+    many = replica.slots(np.array([str(number) for number in range(500)], object))
+    assert replica.slots(np.array(["b", "a"], object)).tolist() == first[::-1].tolist()
+    assert len({*first.tolist(), *many.tolist()}) == len(replica) == 502
+    assert replica.keys(first).tolist() == ["a", "b"]
+
+
+def test_finding_enters_nothing() -> None:
+    replica = Replica()
+    (slot,) = replica.slots(np.array([7]))
+    assert replica.find(np.array([8, 7])).tolist() == [-1, slot]
+    assert len(replica) == 1
+
+
+def test_an_unchanged_value_renews_the_age_and_is_no_change() -> None:
+    replica = Replica()
+    slots = replica.slots(np.array([1, 2]))
+    nothing = np.nan
+    assert replica.put(slots, np.array([1.0, nothing]), at=10).tolist() == [True, True]
+    assert replica.put(slots, np.array([1.0, nothing]), at=20).tolist() == [False, False]
+    assert replica.put(slots, np.array([3.0, nothing]), at=30).tolist() == [True, False]
+    assert replica.fetched[slots].tolist() == [30, 30]
+    assert replica.changed[slots].tolist() == [30, 10]
+    assert (replica.fetches[slots].tolist(), replica.changes[slots].tolist()) == ([3, 3], [1, 0])
+
+
+def test_asking_in_vain_renews_nothing_until_something_comes() -> None:
+    replica = Replica()
+    slots = replica.slots(np.array([1]))
+    replica.put(slots, np.array([1.0]), at=10)
+    for at in (20, 30):
+        replica.miss(slots, at)
+    assert (replica.asked[slots[0]], replica.fetched[slots[0]], replica.vain[slots[0]]) == (
+        30,
+        10,
+        2,
+    )
+    replica.put(slots, np.array([1.0]), at=40)
+    assert replica.vain[slots[0]] == 0
+
+
+def test_only_events_after_the_fetch_are_hints() -> None:
+    replica = Replica()
+    slots = replica.slots(np.array([1]))
+    replica.put(slots, np.array([1.0]), at=10)
+    for event, hints in ((9, 0), (11, 1), (11, 1), (15, 2)):
+        replica.hear(slots, np.array([event]))
+        assert replica.hints[slots[0]] == hints
+    replica.put(slots, np.array([1.0]), at=20)
+    assert replica.hints[slots[0]] == 0
+
+
+def test_presence_fades_with_the_windows_that_a_key_is_not_in() -> None:
+    replica = Replica()
+    slots = replica.slots(np.array([1]))
+    before = float(replica.presence_at(slots, 5)[0])
+    replica.present(slots, window=5, at=100)
+    now = float(replica.presence_at(slots, 5)[0])
+    assert now == before * 0.98 + 0.02
+    assert replica.presence_at(slots, 8).tolist() == [now * 0.98**3]
+
+
+def test_those_longest_out_of_the_windows_go_first() -> None:
+    replica = Replica(limit=2)
+    slots = replica.slots(np.arange(5))
+    for slot, at in zip(slots, (50, 10, 40, 20, 30), strict=True):
+        replica.present(np.array([slot]), 0, at)
+    assert replica.surplus(keep=slots[[1]]).tolist() == slots[[3, 4, 2]].tolist()
+    assert replica.surplus(keep=slots).tolist() == []
+    assert Replica().surplus(keep=np.empty(0, np.int64)).tolist() == []
+
+
+def test_a_restart_keeps_all_columns_and_the_order_of_arrival() -> None:
+    replica, again = Replica(), Replica()
+    slots = replica.slots(np.array(["c", "a", "b"], object))
+    replica.put(slots, np.array([3.0, np.nan, 2.0]), at=10)
+    replica.forget(slots[:1])
+    replica.slots(np.array(["d"], object))
+    again.slots(np.array(["old"], object))
+    again.restore(replica.snapshot())
+    assert again.keys(again.used()).tolist() == ["a", "b", "d"]
+    for name in replica.snapshot().column_names:
+        one, other = (each.snapshot().column(name).to_pylist() for each in (replica, again))
+        assert repr(one) == repr(other), name
+    assert again.fetched[again.used()].tolist() == [10, 10, NEVER]
+
+
+def test_a_state_without_a_column_is_refused() -> None:
+    replica = Replica()
+    replica.slots(np.array([1]))
+    with pytest.raises(StateError, match="the replica's state can't be read"):
+        Replica().restore(replica.snapshot().drop_columns(["hints"]))
