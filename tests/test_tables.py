@@ -71,7 +71,7 @@ class TestDamage:
         packed = bytearray(pack(TABLE, {"a": 1}))
         at = data.draw(st.integers(0, len(packed) - 1))
         packed[at] ^= 1 << data.draw(st.integers(0, 7))
-        with pytest.raises(StateError, match="no Topwater state, or they are damaged"):
+        with pytest.raises(StateError, match="not Topwater state, or they are damaged"):
             unpack(bytes(packed))
 
     @settings(max_examples=50, deadline=None)
@@ -97,7 +97,7 @@ class TestDamage:
             writer.write_table(TABLE)
         stream = bytes(sink.getvalue())
         for foreign in (stream, stream + tables._checksum(stream)):
-            with pytest.raises(StateError, match="no Topwater state"):
+            with pytest.raises(StateError, match="not Topwater state"):
                 unpack(foreign)
 
     def test_another_version(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,7 +212,7 @@ class Row:
         What the stream contributed, in the order of the query's ``take``.
     remote, age, confidence
         For a query with a remote part: the remote value; how long before the window's close it
-        was fetched (None for never: an average value stands for it); and the estimated
+        was fetched (None: never; the mean of the known values is used); and the estimated
         probability that it is still right.
     """
 
@@ -286,7 +286,7 @@ class LookUp:
 
 
 LOOK_UPS = 50
-"""An answer tells of so many look-ups at most; how many there were is in its freshness."""
+"""The most look-ups that an answer lists; how many there were is in its freshness."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

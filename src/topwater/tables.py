@@ -56,7 +56,7 @@ def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
         document = json.loads((table.schema.metadata or {})[_MARK])
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise StateError(
-            "these bytes are no Topwater state, or they are damaged",
+            "these bytes are not Topwater state, or they are damaged",
             fix="use the checkpoint that this query wrote, or start from an empty one",
         ) from error
     if document.get("version") != VERSION:

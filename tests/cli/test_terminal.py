@@ -91,8 +91,8 @@ SETTINGS = {
     'query.k="three"': "query.k: must be a whole number",
     'query.window={width="1 min", step="3 min"}': "1 min is shorter than the step 3 min",
     'query.window={width="3 min", step="0 s"}': "query.window.step: must be positive",
-    'query.window="soon"': "'soon' is no window",
-    'query.window="3 min every now"': "'3 min every now' is no window",
+    'query.window="soon"': "'soon' is not a window",
+    'query.window="3 min every now"': "'3 min every now' is not a window",
     'query.window={width="3 min", stop="1 min"}': "did you mean step?",
     'query.window={width=10, step=5, by="count"}': "query.window: depends on the order of events",
     "query.key=usr": "query.key: the stream has no column 'usr'",
@@ -151,7 +151,7 @@ SETTINGS = {
     "stream.patern=x": "stream.patern: no such setting",
     'stream={kind="kafka", servers="here", topics=["t"], schema="user string"}': "names no port",
     'stream={kind="mqtt", url="http://x", topics=["t"], schema="a int", spool="s"}': "stream.url",
-    'stream={kind="mqtt", url="mqtt://x", topics=["a#b"], schema="a int", spool="s"}': "no topic",
+    'stream={kind="mqtt", url="mqtt://x", topics=["a#b"], schema="a int", spool="s"}': "not a topic",
     'stream={kind="mqtt", topics=["t"], schema="a int", spool="s"}': "stream.url: is missing",
     'stream={kind="replay", path="in", schema="a int", speed=-1}': "stream.speed",
     'stream={kind="python", source="none.py:Mine"}': "none.py is not there",
@@ -177,7 +177,7 @@ SETTINGS = {
     "spark.shard=2": "--set spark.shard: no such setting\n  fix: did you mean shards?",
     "live.port=99999": "live.port",
     "qery.k=3": "no such table\n  fix: did you mean query?",
-    "k": "'k' is no NAME=VALUE",
+    "k": "'k' is not NAME=VALUE",
 }
 
 
@@ -227,7 +227,7 @@ def test_a_wrong_query(folder: Path, expected: str) -> None:
         ("query.rq --service :BKG=http://127.0.0.1:9/", "the stream <http://example.org/S> is no"),
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=/no", "/no is not there"),
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=in", "files of 0 kinds"),
-        ("query.rq --service :BKG --stream :S=rdf", "':BKG' is no NAME=PLACE"),
+        ("query.rq --service :BKG --stream :S=rdf", "':BKG' is not NAME=PLACE"),
         ("query.rq --service :BKG=ftp://x/ --stream :S=rdf", "the scheme of 'ftp://x/' is unknown"),
     ],
 )
@@ -239,8 +239,8 @@ def test_files_and_places(folder: Path, arguments: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("a.toml", "[query", "a.toml is no TOML"),
-        ("a.yaml", "query: [", "a.yaml is no YAML: line 1"),
+        ("a.toml", "[query", "a.toml is not TOML"),
+        ("a.yaml", "query: [", "a.yaml is not YAML: line 1"),
         ("a.yaml", "- a", "a.yaml has no settings"),
         ("a.toml", JOB.replace("k = 3\n", ""), "query.k: is missing"),
         ("a.toml", JOB.replace("[source]", "[sorce]"), "a.toml, line 15: sorce: no such table"),

@@ -42,7 +42,7 @@ def test_a_folder_of_something_else(tmp_path: Path) -> None:
     sink.log(sink.write([{"lot": "vase"}]))
     code, said = ended(str(sink.folder), "--port", "0")
     assert code == 2
-    assert "window_end: is missing: these rows are no answers" in said
+    assert "window_end: is missing: these rows are not answers" in said
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

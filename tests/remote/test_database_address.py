@@ -52,11 +52,11 @@ def test_a_password_has_one_place_and_is_never_told(url: str, password_env: str)
     ("url", "says"),
     [
         ("mongodb://h/d", "no database is known as 'mongodb'"),
-        ("users.db", "no URL"),
-        ("", "no URL"),
+        ("users.db", "not the URL"),
+        ("", "not the URL"),
         ("sqlite+aiosqlite:///a.db", "aiosqlite"),
         ("mysql+pymysql://u:hidden@h/d", "driver pymysql is not installed"),
-        ("postgresql://u:hidden@h:port/d", "no URL"),
+        ("postgresql://u:hidden@h:port/d", "not the URL"),
     ],
 )
 def test_urls_that_are_none(url: str, says: str) -> None:

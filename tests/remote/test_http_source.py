@@ -487,7 +487,7 @@ def test_a_secret_that_is_not_set(server: FaultServer, monkeypatch: pytest.Monke
         ({"url": "gopher://api.example/{key}"}, "url", "scheme of"),
         ({"url": "file:///etc/{key}"}, "url", "scheme of"),
         ({"url": "api.example/{key}"}, "url", "scheme of"),
-        ({"url": 7}, "url", "no address"),
+        ({"url": 7}, "url", "not an address"),
         ({"per_request": 0}, "per_request", "from 1 to 10000"),
         ({"per_request": 10_001}, "per_request", "from 1 to 10000"),
         ({"per_request": True}, "per_request", "from 1 to 10000"),
@@ -498,12 +498,12 @@ def test_a_secret_that_is_not_set(server: FaultServer, monkeypatch: pytest.Monke
         ({"separator": ""}, "separator", "can't stand between"),
         ({"method": "DELETE"}, "method", "without a body"),
         ({"method": "GET", "body": {"ids": "{keys}"}}, "method", "with a body"),
-        ({"body": "{ids"}, "body", "no JSON"),
+        ({"body": "{ids"}, "body", "not JSON"),
         ({"headers": {"X": 7}}, "headers.X", "text on one line"),
         ({"headers": {"X": "$TOKEN"}}, "headers.X", "names no variable"),
         ({"timeout": 0}, "timeout", "above 0"),
         ({"largest": -1}, "largest", "above 0"),
-        ({"verify": None}, "verify", "no file"),
+        ({"verify": None}, "verify", "not a file"),
     ],
 )
 def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: str) -> None:

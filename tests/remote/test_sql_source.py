@@ -287,10 +287,10 @@ def test_a_fork_connects_anew(make: Make) -> None:
 @pytest.mark.parametrize(
     ("settings", "field", "says"),
     [
-        ({"table": "t"}, "key", "no name"),
-        ({"table": "t", "key": "k"}, "value", "no name"),
-        ({"table": "", "key": "k", "value": "v"}, "table", "no name"),
-        ({"table": "a.b.c", "key": "k", "value": "v"}, "table", "no name of a table"),
+        ({"table": "t"}, "key", "not a name"),
+        ({"table": "t", "key": "k"}, "value", "not a name"),
+        ({"table": "", "key": "k", "value": "v"}, "table", "not a name"),
+        ({"table": "a.b.c", "key": "k", "value": "v"}, "table", "not the name of a table"),
         ({}, "table", "either a table or a query"),
         ({"table": "t", "query": "select 1, 2"}, "table", "either a table or a query"),
         ({"query": "select a, b from t"}, "query", "no parameter :keys"),

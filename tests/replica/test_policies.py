@@ -218,7 +218,7 @@ def best_before(policy: BestBefore, **columns: Any) -> float:
 
 
 def test_the_first_fetch_of_a_key_moves_its_best_before_time_too() -> None:
-    """It is no poll, so `observe` never hears of it."""
+    """It is not a poll, so `observe` never hears of it."""
     policy = BestBefore()
     assert best_before(policy, window=0, now=60_000, fetched=np.array([NEVER])) == 60_000
     assert best_before(policy, window=1, now=120_000, fetched=np.array([60_000])) == 160_000

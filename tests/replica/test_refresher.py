@@ -528,7 +528,7 @@ def test_equal_scores_keep_the_order_of_answers(policy: str) -> None:
 @pytest.mark.parametrize("score", ["n * log(remote)", "n / remote", "sqrt(remote) + n"])
 @pytest.mark.parametrize("policy", ["worth", "rnd"])
 def test_scores_that_some_values_do_not_have(policy: str, score: str) -> None:
-    """A key whose score is no number is out, in the answer and in what could be."""
+    """A key whose score is not a number is out, in the answer and in what could be."""
     rng = np.random.default_rng(7)
     script = {
         key: [(m * 50_000, float(rng.choice([-1.0, 0.0, 1.0, 4.0]))) for m in range(30)]

@@ -43,7 +43,7 @@ approximate:
   - however many look-ups there are, worth makes none that it expects to leave the answer as it
     is; WITH BUDGET UNLIMITED looks up every key of the window
   - a key whose ?followerCount was never looked up is ranked with the mean of the known values
-  - how right an answer may be is estimated, and stands in it
+  - each answer carries an estimate of how accurate it is
 
 unlike SPARQL over all triples of a window:
   - a ?user counts once in a window, with its latest solution, where SPARQL gives a row for each

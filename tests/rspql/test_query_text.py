@@ -43,15 +43,15 @@ def test_without_a_service_any_score_will_do() -> None:
         ("WITH BUDGET 1 FETCHES BUDGET 2 FETCHES", "said twice"),
         ("WITH BUDGET 1 FETCHES BUDGET UNLIMITED", "said twice"),
         ("WITH BUDGET UNLIMITED DEADLINE PT2S", "either a number of fetches or a deadline"),
-        ("WITH BUDGET UNLIMITED FETCHES", "no setting of WITH"),
+        ("WITH BUDGET UNLIMITED FETCHES", "not a setting of WITH"),
         ("WITH DEADLINE 0s", "leaves no time"),
         ("WITH POLICY bst", "knows the truth"),
         ("WITH POLICY at-nothing", "is unknown"),
         ("WITH ACCURACY 0", "above 0"),
         ("WITH ACCURACY 2", "above 0"),
         ("WITH SPARE some", "expected a number"),
-        ("WITH SPARE 3 LIMIT 5", "no setting of WITH"),
-        ("WITH SPARE 3 WITH SPARE 3", "no setting of WITH"),
+        ("WITH SPARE 3 LIMIT 5", "not a setting of WITH"),
+        ("WITH SPARE 3 WITH SPARE 3", "not a setting of WITH"),
     ],
 )
 def test_with_refused(clause: str, told: str) -> None:
@@ -133,7 +133,7 @@ def test_a_mark_of_the_byte_order_is_passed_over() -> None:
 def test_a_base_that_is_no_address_is_refused() -> None:
     text = f"BASE <http://ex[g/>\n{HEAD}SELECT ?s FROM NAMED WINDOW <w> ON :s [RANGE 6s] {WHERE}"  # noqa: S608
     assert "line 2" in refused(text)
-    assert "is no IRI" in refused(text)
+    assert "is not an IRI" in refused(text)
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t", "# a comment"])

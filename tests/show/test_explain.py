@@ -39,7 +39,7 @@ approximate:
   - followers: a window may have more keys than are looked up for it; the others keep the last
     value that came, and their rows say how old it is
   - a key whose followers was never looked up is ranked with the mean of the known values
-  - how right an answer may be is estimated, and stands in it"""
+  - each answer carries an estimate of how accurate it is"""
 
 
 def test_a_query_is_drawn() -> None:

@@ -76,7 +76,7 @@ def test_a_query_is_shown_explained() -> None:
     for text in ("3 look-ups a window for each team, chosen by lru", "one ranking for each team"):
         assert text in shown
     assert "<b>The 5 best of each window</b>" in shown
-    assert "<li>how right an answer may be is estimated" in shown
+    assert "<li>each answer carries an estimate of how accurate it is" in shown
     assert explanation(QUERY)._repr_html_() == shown
     assert repr(QUERY) == (
         "<TopKQuery: the 5 best by n + followers, over the last 100 s, every 1 min, with "

@@ -240,7 +240,7 @@ def test_answers_and_what_can_not_be_used(spark: SparkSession, tmp_path: Path) -
         (7, 2, 2, 5.0, 10, 2),
         (7, 2, 3, 3.0, 12, 4),
         (8, 1, 1, 10 / 7, 10, 2),
-        (8, 1, 3, 10 / 3, 12, 4),  # what came at 10 is too old, and 10 / 0 is no number
+        (8, 1, 3, 10 / 3, 12, 4),  # what came at 10 is too old, and 10 / 0 is not a number
     ]
     names = ("events", "bad_score", "bad_time", "late", "bad_key", "queries")
     assert [[each[name] for name in names] for each in seen] == [
@@ -370,7 +370,7 @@ def test_what_can_not_work_is_told_before_anything_starts(spark: SparkSession) -
         ({"shards": 0}, "shards", "at least 1"),
         ({"result": "rows"}, "result", "stream, answers"),
         ({"queries": [good, good]}, "queries", "registered already"),
-        ({"queries": [StandingQuery("q", 1, 5, Formula("z"))]}, "queries", "'z' is no column"),
+        ({"queries": [StandingQuery("q", 1, 5, Formula("z"))]}, "queries", "'z' is not a column"),
         ({"queries": [good], "buffer": 9}, "queries", "too large to be exact"),
         ({"queries": table.drop("k")}, "queries", "no column 'k'"),
         ({"queries": table.selectExpr("name", "0 AS k", "window", "score")}, "queries", "k: must"),

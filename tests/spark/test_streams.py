@@ -35,7 +35,7 @@ PAYLOADS: list[tuple[bytes, tuple[Any, ...]]] = [
     (b"#", (None, None, None)),
     (b'"ann"', (None, None, None)),
 ]
-"""Payloads as they come, and what is read: numbers as text are no numbers."""
+"""Payloads as they come, and what is read: numbers as text are not numbers."""
 
 
 def collected(rows: DataFrame, checkpoint: str) -> list[tuple[Any, ...]]:

@@ -261,7 +261,7 @@ def test_bad_rows_are_counted_and_left_out() -> None:
         (lambda: StandingQuery("q", 0, 10, Formula("x")), "k", "at least 1"),
         (lambda: StandingQuery("q", 1, 0, Formula("x")), "window", "positive"),
         (lambda: StandingQuery("q", 1, "soon", Formula("x")), "window", "duration"),
-        (lambda: StandingQuery(None, 1, 10, Formula("x")), "name", "no name"),  # type: ignore[arg-type]
+        (lambda: StandingQuery(None, 1, 10, Formula("x")), "name", "not a name"),  # type: ignore[arg-type]
         (
             lambda: StandingQuery("q", 1, 10, WeightedSum({"x": 1}, {"x": "running"})),
             "score.ranges",

@@ -31,7 +31,7 @@ def test_names_and_types() -> None:
         ("a xyz", "the unknown type xyz", "use string, bigint, "),
         ("a int, A bigint", "the column A is there twice", "name it once"),
         ("a array<int", "not closed", "close it"),
-        ("a", "'a' is no column", "write "),
+        ("a", "'a' is not a column", "write "),
         ("", "must be text", "write "),
     ],
 )

@@ -96,7 +96,7 @@ class Cell:
 def run_cell(cell: Cell, fault: Fault, why: set[str]) -> None:
     """A good window, a bad one, and a good one again.
 
-    Without a reason nothing fails: the keys are answered, with values that are no numbers.
+    Without a reason nothing fails: the keys are answered, with values that are not numbers.
     """
     first = cell.window()
     assert first.freshness is not None

@@ -36,7 +36,7 @@ from topwater.model import Arrivals, FloatArray, IntArray, Items
 from topwater.windows import Windows
 
 _AT_HAND = 65_536
-"""So many items of runs are folded at a time."""
+"""The number of items of runs folded at a time."""
 
 
 @dataclass(frozen=True, slots=True)

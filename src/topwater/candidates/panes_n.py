@@ -168,7 +168,7 @@ class Spare:
         require(len(np.unique(kept.key)) == len(kept), "a key has two objects")
         require(np.all(end >= self._current), "an expired object is kept")
         require(np.array_equal(beaten, self._beaten), "a count of better ones is wrong")
-        require(np.all(beaten < self.k + self.spare), "an object that is no member is kept")
+        require(np.all(beaten < self.k + self.spare), "an object that is not a member is kept")
         require(np.all(kept.most >= kept.score), "a bound lies below its score")
 
     def _certainty(self, window: int) -> Certainty:

@@ -42,7 +42,7 @@ __all__ = ["UNSCORED", "UNSEEN", "ChangingList", "Score", "build", "changing"]
 Score: TypeAlias = Callable[[FloatArray, IntArray], FloatArray]
 """``score(stream, which)``: F of each stream part and the remote value of ``keys[which]``.
 
-Where that is no number, it gives :data:`UNSCORED`.
+Where that is not a number, it gives :data:`UNSCORED`.
 """
 
 

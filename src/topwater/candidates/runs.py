@@ -14,7 +14,7 @@ import numpy as np
 from topwater.model import Arrivals, BoolArray, FloatArray, IntArray, Items, KeyArray
 
 _WORTH_SORTING = 128
-"""From so many items per pane on, a call of NumPy for each pane pays."""
+"""Items per pane from which a NumPy call per pane pays off."""
 
 KeysAt = Callable[[KeyArray], KeyArray]
 

@@ -103,7 +103,7 @@ def _loaded(entry: EntryPoint) -> Any:
 
 
 def _command(app: typer.Typer, name: str) -> Any:
-    """An app as Typer itself would run it: one command alone is no group."""
+    """An app as Typer itself would run it: one command alone is not a group."""
     group = typer.main.get_group(app)
     alone = not (app.registered_callback or app.registered_groups or len(group.commands) > 1)
     command = next(iter(group.commands.values())) if alone else group

@@ -130,7 +130,7 @@ def read(path: Path) -> Written:
     Raises
     ------
     QueryError
-        If the file can't be read, or is no TOML or YAML.
+        If the file can't be read, or is not TOML or YAML.
     """
     text = text_of(path)
     return _read_toml(path, text) if path.suffix == ".toml" else _read_yaml(path, text)
@@ -141,7 +141,7 @@ def text_of(path: Path, what: str = "") -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        told = getattr(error, "strerror", "") or "it is no text in UTF-8"
+        told = getattr(error, "strerror", "") or "it is not text in UTF-8"
         raise QueryError(
             f"{what}{' ' if what else ''}{path} can't be read: {told}",
             fix="give the path of a text file",
@@ -152,7 +152,7 @@ def _read_toml(path: Path, text: str) -> Written:
     try:
         return Written(path, tomllib.loads(text), _toml_lines(text))
     except tomllib.TOMLDecodeError as error:
-        raise QueryError(f"{path} is no TOML: {error}", fix="correct that line") from None
+        raise QueryError(f"{path} is not TOML: {error}", fix="correct that line") from None
 
 
 def _toml_lines(text: str) -> dict[Place, int]:
@@ -182,7 +182,7 @@ def _read_yaml(path: Path, text: str) -> Written:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         told = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else "unreadable"
-        raise QueryError(f"{path} is no YAML: {told}", fix="correct that line") from None
+        raise QueryError(f"{path} is not YAML: {told}", fix="correct that line") from None
     if said is not None and not isinstance(said, dict):
         raise QueryError(f"{path} has no settings", fix="write query:, stream:, … with settings")
     return Written(path, said or {}, lines)
@@ -229,7 +229,7 @@ def _override(text: str) -> tuple[Place, Any]:
             if equals and (place := _parts(name)):
                 return place, tomllib.loads(line)["value"]
     raise QueryError(
-        f"{text!r} is no NAME=VALUE", field="--set", fix="write --set query.k=10, for instance"
+        f"{text!r} is not NAME=VALUE", field="--set", fix="write --set query.k=10, for instance"
     )
 
 

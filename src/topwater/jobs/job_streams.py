@@ -101,7 +101,7 @@ def stream_of(
         settings = stream_settings(told, written.base, where=".".join(place))
         if rdf and not settings.rdf and not mapped:
             raise QueryError(
-                f"{settings.format} is no RDF, and nothing says what its columns mean",
+                f"{settings.format} is not RDF, and nothing says what its columns mean",
                 field="mapped",
                 fix='write mapped = {subject = "user", predicates = {":says" = "text"}}',
             )

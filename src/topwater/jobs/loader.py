@@ -78,6 +78,6 @@ def _pair(given: str, option: str) -> tuple[str, str]:
     name += ">" if given.startswith("<") and equals else ""
     if not equals or not name or not place:
         raise QueryError(
-            f"{given!r} is no NAME=PLACE", field=option, fix=f"write {option} :S=folder"
+            f"{given!r} is not NAME=PLACE", field=option, fix=f"write {option} :S=folder"
         )
     return name, str(Path(place).absolute()) if option == "--stream" else place

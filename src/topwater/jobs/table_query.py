@@ -83,7 +83,7 @@ def _window_in_words(window: str) -> dict[str, int]:
         return {"width": millis(width), "step": millis(step)}
     except QueryError:
         raise QueryError(
-            f"{window!r} is no window",
+            f"{window!r} is not a window",
             field="window",
             fix='write "9 min every 3 min", or "10 min" for windows side by side',
         ) from None

@@ -26,10 +26,10 @@ from topwater.live.records import Record, records_of_rows
 
 LOG = "_spark_metadata"
 JOB_BATCH = "batch"
-"""By this ``topwater run`` tells the folders of micro-batches apart: it is no part of an answer."""
+"""How ``topwater run`` tells the folders of micro-batches apart; not part of an answer."""
 
 PATIENCE = 10_000
-"""For so many milliseconds after it was changed, a file that can't be read is tried again."""
+"""Milliseconds after its last change during which an unreadable file is tried again."""
 
 _BATCH = re.compile(r"(\d+)(\.compact)?")
 _JOB = re.compile(r"part-\d+-([0-9a-f-]{36})")

@@ -107,7 +107,7 @@ def records_of_rows(rows: Iterable[Mapping[str, Any]], score: str = "") -> list[
             continue
         if row.get("window_end") is None:
             raise QueryError(
-                "is missing: these rows are no answers",
+                "is missing: these rows are not answers",
                 field="window_end",
                 fix="show what topk() or rspql() gave, with its columns",
             )

@@ -93,7 +93,7 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
 
 
 def only_finite(readout: Readout, scores: FloatArray) -> tuple[Readout, FloatArray]:
-    """Drop and count the rows whose score is no number."""
+    """Drop and count the rows whose score is not a number."""
     finite = np.isfinite(scores)
     if finite.all():
         return readout, scores
@@ -228,7 +228,7 @@ def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
 
 
 def _only_time(key: pa.Array) -> BoolArray:
-    """Which rows are no events."""
+    """Which rows are not events."""
     if not pa.types.is_large_string(key.type):
         return np.zeros(len(key), bool)
     found = pc.fill_null(pc.equal(key, ONLY_TIME), False)

@@ -196,7 +196,7 @@ def _reduce_keys(
 
 
 def _and_beats(query: TopKQuery, times: PaneTimes, readout: Readout) -> PaneTimes:
-    """Rows without a key are no events, but they move the time."""
+    """Rows without a key are not events, but they move the time."""
     if query.window.by == "count" or not len(readout.beats):
         return times
     beats = PaneTimes.of(query.window.pane_of(readout.beats), readout.beats)

@@ -91,7 +91,7 @@ def describe(state: bytes) -> Description:
     Raises
     ------
     StateError
-        If the bytes are no snapshot, are damaged, or come from another version.
+        If the bytes are not a snapshot, are damaged, or come from another version.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def _check_time(query: TopKQuery) -> None:
     whole_of(query.jump, "jump", 1, FARTHEST, 'give a duration, as "1 h", or leave it out')
     if query.window.by == "count" and query.group_by is not None:
         raise QueryError(
-            "a position in the stream is no position in a group",
+            "a position in the stream is not a position in a group",
             field="group_by",
             fix="use time windows, or leave it out",
         )

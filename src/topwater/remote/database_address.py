@@ -1,4 +1,4 @@
-"""Where a database is, and the password that stands in the environment instead of the URL."""
+"""Where a database is, and its password, in an environment variable instead of the URL."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_url(url: str, password_env: str | None) -> tuple[sa.URL, str | None]:
     except exc.NoSuchModuleError:
         problem = f"no database is known as {getattr(read, 'drivername', '')!r}"
     except (exc.ArgumentError, ValueError, TypeError, AttributeError):
-        problem = "is no URL of a database"
+        problem = "is not the URL of a database"
     except ImportError as error:
         wanted = "'topwater[postgres]'" if error.name == "psycopg" else error.name
         problem, fix = f"its driver {error.name} is not installed", f"pip install {wanted}"
@@ -67,7 +67,7 @@ def _with_variable(url: sa.URL, password_env: str | None) -> tuple[sa.URL, str |
     if type(password_env) is not str or not re.fullmatch(r"[A-Za-z_]\w*", password_env):
         # What stands there may be the password itself.
         raise QueryError(
-            "is no name of an environment variable",
+            "is not the name of an environment variable",
             field="password_env",
             fix='write the name of the variable, like "PGPASSWORD"',
         )

@@ -29,7 +29,9 @@ def require_name(name: object, field: str) -> str:
     """The name of a variable, without its question mark."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise QueryError(
-            f"{name!r} is no name of a variable", field=field, fix="use letters and digits only"
+            f"{name!r} is not the name of a variable",
+            field=field,
+            fix="use letters and digits only",
         )
     return name
 
@@ -87,7 +89,9 @@ def substituted(pattern: str, name: str, term: str) -> str:
 def checked_pattern(pattern: Any, key: str, value: str) -> str:
     """A pattern that contains both variables and nothing that is left open."""
     if not isinstance(pattern, str):
-        raise QueryError("is no text", field="pattern", fix='write "?user ex:followers ?followers"')
+        raise QueryError(
+            "is not text", field="pattern", fix='write "?user ex:followers ?followers"'
+        )
     require_balanced(pattern)
     known = variables(pattern)
     for name, role in ((key, "key"), (value, "value")):

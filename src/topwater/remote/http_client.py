@@ -61,7 +61,7 @@ class Requester:
     def __init__(self, *, largest: int = LARGEST, verify: Any = True) -> None:
         if not isinstance(verify, bool | str) or verify == "":
             raise QueryError(
-                f"{verify!r} is no file",
+                f"{verify!r} is not a file",
                 field="verify",
                 fix="name the file with the authorities to trust, or leave it out",
             )

@@ -29,7 +29,7 @@ class HttpSource:
 
     One call of :meth:`fetch` is one request, for at most :attr:`most` keys.
 
-    Text that reads as a number is one; true and false are 1 and 0; all that is no number is no
+    Text that reads as a number is one; true and false are 1 and 0; all that is not a number is no
     value. A key with two different values fails as ``"doubled"``, and a document that has not the
     shape of the paths as ``"garbled"``.
 

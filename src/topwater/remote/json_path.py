@@ -136,5 +136,5 @@ def _step(found: re.Match[str], field: str) -> Step:
         return str(json.loads(found["quoted"]))
     except ValueError:
         raise QueryError(
-            f"{found['quoted']} is no JSON string", field=field, fix='write it as ["a.b"]'
+            f"{found['quoted']} is not a JSON string", field=field, fix='write it as ["a.b"]'
         ) from None

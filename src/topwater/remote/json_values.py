@@ -61,7 +61,7 @@ class Reader:
         Raises
         ------
         ValueError
-            If the body is no JSON, or has not the shape that the paths need.
+            If the body is not JSON, or does not have the shape that the paths need.
         """
         document = json.loads(body, object_pairs_hook=_object)
         found = Matches()
@@ -95,7 +95,7 @@ class Reader:
 
 
 def _require_container(path: Path, document: Any) -> None:
-    """A document of another type altogether is no answer about the key."""
+    """A document of another type altogether is not an answer about the key."""
     if path.steps and not isinstance(
         document, list if isinstance(path.steps[0], int | bytes) else dict
     ):

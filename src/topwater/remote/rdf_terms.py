@@ -35,7 +35,7 @@ _ESCAPED = re.compile(
 
 
 def iri(text: str) -> str | None:
-    """``text`` as an IRI in a query; None if it is no absolute IRI.
+    """``text`` as an IRI in a query; None if it is not an absolute IRI.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def iri(text: str) -> str | None:
 
 
 def literal(text: str, datatype: str | None = None, lang: str | None = None) -> str | None:
-    r"""``text`` as a literal in a query; None if it is no text that can be sent.
+    r"""``text`` as a literal in a query; None if it is not text that can be sent.
 
     Examples
     --------
@@ -80,7 +80,9 @@ def _escaped(found: re.Match[str]) -> str:
 def require_lang(lang: str | None) -> None:
     """Raise ``QueryError`` unless ``lang`` is a language tag, or nothing."""
     if lang is not None and not _LANG.fullmatch(lang):
-        raise QueryError(f"{lang!r} is no language tag", field="lang", fix='write "en" or "en-GB"')
+        raise QueryError(
+            f"{lang!r} is not a language tag", field="lang", fix='write "en" or "en-GB"'
+        )
 
 
 def checked_prefixes(given: Mapping[str, str] | None) -> dict[str, str]:
@@ -88,10 +90,12 @@ def checked_prefixes(given: Mapping[str, str] | None) -> dict[str, str]:
     found = dict(given or {})
     for name, start in found.items():
         if not all(part.replace("-", "").isalnum() for part in (name or "x").split(".")):
-            raise QueryError(f"{name!r} is no prefix", field="prefixes", fix="use letters")
+            raise QueryError(f"{name!r} is not a prefix", field="prefixes", fix="use letters")
         if iri(start) is None:
             raise QueryError(
-                f"{start!r} is no IRI", field=f"prefixes.{name}", fix='write "http://example.org/"'
+                f"{start!r} is not an IRI",
+                field=f"prefixes.{name}",
+                fix='write "http://example.org/"',
             )
     return found
 
@@ -107,7 +111,7 @@ def checked_datatype(
     term = iri(known[name] + rest) if colon and name in known else iri(given)
     if term is None or lang is not None:
         raise QueryError(
-            f"{given!r} is no datatype" if lang is None else "can't be used together with lang",
+            f"{given!r} is not a datatype" if lang is None else "can't be used together with lang",
             field="datatype",
             fix='write an IRI or "xsd:integer", or leave it out',
         )

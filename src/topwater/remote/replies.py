@@ -105,7 +105,7 @@ def problem_of(error: Exception) -> Problem:
     if any(isinstance(each, ssl.SSLError) for each in _causes(error)):
         return "tls"
     if isinstance(error, httpx.RemoteProtocolError):
-        # One class for a connection that ended and for an answer that is no HTTP.
+        # One class for a connection that ended and for an answer that is not HTTP.
         ended = "disconnected" in str(error) or "closed connection" in str(error)
         return "dropped" if ended else "garbled"
     by_class: tuple[tuple[type[Exception], Problem], ...] = (

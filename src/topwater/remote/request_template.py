@@ -51,7 +51,7 @@ class Template:
                 body = json.loads(body)
             except ValueError:
                 raise QueryError(
-                    "is no JSON", field="body", fix='give a mapping, as {"ids": "{keys}"}'
+                    "is not JSON", field="body", fix='give a mapping, as {"ids": "{keys}"}'
                 ) from None
         names = _names(url).union(*(_IN_TEXT.findall(text) for text in _texts(body)))
         timed = "now" in names

@@ -49,7 +49,9 @@ class Service:
         """Checked settings. A name and a password in the address become a header."""
         if not isinstance(url, str) or _CONTROL.search(url) or " " in url:
             raise QueryError(
-                "is no address", field=setting, fix="write it as https://api.example/users/{key}"
+                "is not an address",
+                field=setting,
+                fix="write it as https://api.example/users/{key}",
             )
         scheme, mark, rest = url.partition("://")
         if not mark or scheme.lower() not in ("http", "https"):
@@ -122,7 +124,9 @@ def _headers(given: Any) -> dict[str, str]:
         # The value itself is never told: it may be a secret.
         where = f"headers.{name}"
         if not isinstance(name, str) or not _HEADER.fullmatch(name):
-            raise QueryError(f"{name!r} is no name", field="headers", fix="use letters and dashes")
+            raise QueryError(
+                f"{name!r} is not a name", field="headers", fix="use letters and dashes"
+            )
         if not isinstance(value, str) or _CONTROL.search(value):
             raise QueryError("must be text on one line", field=where, fix="check what is given")
         if "$" in VARIABLE.sub("", value):

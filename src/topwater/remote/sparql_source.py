@@ -56,7 +56,7 @@ class SparqlSource:
     prefixes
         Names for the beginnings of IRIs in the pattern. ``xsd`` is known.
     key_as
-        Whether keys are IRIs or literals. A key that is no IRI is not asked for: it has no value.
+        Whether keys are IRIs or literals. A key that is not an IRI has no value.
     namespace
         What stands before each key to make it an IRI.
     datatype, lang
@@ -229,7 +229,7 @@ class SparqlSource:
 
 
 def _value(term: Mapping[str, Any]) -> str | bool | None:
-    """The text of a literal, or the truth value that it is; others are no numbers."""
+    """The text of a literal, or the truth value that it is; others are not numbers."""
     if term["type"] not in ("literal", "typed-literal"):
         return None
     text = str(term["value"])

@@ -54,7 +54,7 @@ class SqlSource:
     ``"bob"``, even where the database takes them for equal.
 
     A key with two different values fails as ``"doubled"``. Text that reads as a number is one;
-    true and false are 1 and 0; NULL and all that is no number are no value. For a date, write a
+    true and false are 1 and 0; NULL and all that is not a number are no value. For a date, write a
     query with ``extract(epoch from …)``.
 
     Nothing is written: transactions are read-only on PostgreSQL and SQLite, and rolled back on
@@ -73,7 +73,7 @@ class SqlSource:
     table, key, value
         Where values stand: a table (``users`` or ``sales.users``; a name that has a dot stands in
         double quotes), the column with its keys, and the one with their values. Names are quoted
-        where needed. On PostgreSQL a key column that is no number, text or UUID is compared as
+        where needed. On PostgreSQL a key column that is not a number, text or UUID is compared as
         text, which uses no index on it.
     query
         Or: a SELECT of keys and values, with the parameter ``:keys``.

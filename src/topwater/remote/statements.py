@@ -13,7 +13,7 @@ from topwater.errors import QueryError
 from topwater.remote.database_rows import KeyKind
 
 MOST_ROWS = 50_000
-"""Rows read for one request. More of them are no look-up by key."""
+"""Rows read for one request. More of them are not a look-up by key."""
 
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
 _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
@@ -45,7 +45,7 @@ class Lookup:
         for name in ("table", "key", "value") if self.query is None else ("query",):
             given = getattr(self, name)
             if type(given) is not str or not given.strip() or "\0" in given:
-                raise QueryError(f"{given!r} is no name", field=name, fix=f"name the {name}")
+                raise QueryError(f"{given!r} is not a name", field=name, fix=f"name the {name}")
         if self.query is not None:
             object.__setattr__(self, "query", checked(self.query))
             if self.key is not None or self.value is not None:
@@ -93,9 +93,9 @@ class Lookup:
             at = found.end()
         if at < len(text) or text.endswith(".") or len(parts) > 2:
             raise QueryError(
-                f"{text!r} is no name of a table",
+                f"{text!r} is not the name of a table",
                 field="table",
-                fix='write "table" or "schema.table"; a name with dots stands in double quotes',
+                fix='write "table" or "schema.table"; put a name with dots in double quotes',
             )
         return parts
 
@@ -110,7 +110,7 @@ _TYPES: dict[KeyKind, sa.types.TypeEngine[Any]] = {
 
 
 def _own(query: str, limit: int | None) -> sa.TextClause:
-    """A user's query; for a database that sends all rows at once, with a limit round it."""
+    """A user's query; for a database that sends all rows at once, with a limit around it."""
     text = query if limit is None else f"SELECT * FROM (\n{query}\n) AS found LIMIT {limit}"  # noqa: S608
     return sa.text(text).bindparams(sa.bindparam("keys", expanding=True))
 

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 MOST_LOST = 64
-"""So many given-up calls may hang in a process, of all crews together."""
+"""The number of given-up calls that may hang in a process, over all crews."""
 
 
 class _Work(Generic[T]):

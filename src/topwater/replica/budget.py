@@ -59,7 +59,7 @@ class Budget:
     Parameters
     ----------
     fetches
-        So many keys per window; None for no limit.
+        The number of keys per window; None for no limit.
     deadline
         Or: so long after a window's close its answer must be out: milliseconds, or a duration such
         as ``"2 s"``. The number of fetches follows from what fetches have cost so far.

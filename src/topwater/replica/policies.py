@@ -152,7 +152,7 @@ class BestBefore:
             interval = 1_000.0 / proposal.rates
         before = self._times.at(proposal.slots)[:, 0]
         before = np.where(np.isnan(before), _first(proposal), before)
-        # The first fetch of a key is no poll, and moves the time as well.
+        # The first fetch of a key is not a poll, and moves the time as well.
         before = np.where(
             proposal.fetched >= before, _past(before, interval, proposal.fetched), before
         )

@@ -45,7 +45,7 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
 def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
     """Mean precision@k and nDCG@k of showing the first columns, if each row has the true scores.
 
-    What is no number has no place. Ties keep the order of the columns, so a world like ours is a
+    What is not a number has no place. Ties keep the order of the columns, so a world like ours is a
     perfect one.
 
     Examples

@@ -131,7 +131,7 @@ class Forgetting(SlotTable):
     Parameters
     ----------
     half_life
-        After so many polls of a key, an old poll counts half.
+        Number of polls of a key after which an old poll counts half.
     """
 
     def __init__(self, half_life: float = 10.0) -> None:

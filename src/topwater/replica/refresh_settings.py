@@ -159,7 +159,7 @@ def _estimator(given: Any) -> str | Mapping[str, Mapping[str, float]] | None:
     rates = given.get("known")
     if set(given) != {"known"} or not isinstance(rates, Mapping):
         raise QueryError(
-            f"{sorted(map(str, given))} are no known rates",
+            f"{sorted(map(str, given))} are not known rates",
             field="estimator",
             fix=f'write {{"known": {{"key": 0.01}}}}, or use one of: {", ".join(estimators)}',
         )

@@ -35,7 +35,7 @@ def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
     Raises
     ------
     QueryError
-        For any text that is no query that can run, with line, column and what to write instead.
+        For any text that is not a query that can run, with line, column and what to write instead.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _algebra(document: Document, names: Names, sparql: str) -> Any:
             "ranking does not need",
         )
     except Exception as error:  # rdflib raises plain exceptions for what it can't translate
-        document.fail(f"this is no SPARQL: {_line(str(error))}", 0, "correct it")
+        document.fail(f"this is not SPARQL: {_line(str(error))}", 0, "correct it")
 
 
 def _line(text: str) -> str:

@@ -110,7 +110,7 @@ def source_for(
         return TermSource(url, settings | asked(service))
     if not callable(getattr(given, "fetch", None)):
         raise QueryError(
-            f"a {type(given).__name__} is no source",
+            f"a {type(given).__name__} is not a source",
             field=f"services.{service.name}",
             fix="give the address of a SPARQL endpoint, its settings, or a source",
         )

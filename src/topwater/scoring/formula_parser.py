@@ -139,7 +139,7 @@ class Parser:
         low, high = args[1:]
         if isinstance(low, Number) and isinstance(high, Number):
             if not low.value <= high.value or math.isinf(high.value - low.value):
-                problem = f"{low.value:g} to {high.value:g} is no range"
+                problem = f"{low.value:g} to {high.value:g} is not a range"
                 self._fail(problem, name.start, "write the lower end first")
         elif name.text == "norm":
             self._fail("the ends of norm are not plain numbers", name.start, "write norm(x, 0, 50)")

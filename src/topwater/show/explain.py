@@ -270,7 +270,7 @@ def _uncertain(query: TopKQuery, refresh: RefreshSettings, wording: Wording) -> 
             f"a key that is not among the k + {refresh.spare} best of any window is forgotten, and "
             f"missed if its {value} rises later"
         )
-    yield "how right an answer may be is estimated, and stands in it"
+    yield "each answer carries an estimate of how accurate it is"
 
 
 def _staleness(refresh: RefreshSettings, value: str) -> str:

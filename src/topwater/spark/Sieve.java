@@ -150,7 +150,7 @@ public final class Sieve implements MapPartitionsFunction {
             }
         }
 
-        /** Is the key that of a row that is no event? */
+        /** Is the key that of a row that is not an event? */
         private boolean onlyTime(Row row) {
             if (!sieve.text || row.isNullAt(2)) {
                 return false;

@@ -75,7 +75,7 @@ def _reading(stream: Stream, plan: Plan) -> Documents | Columns:
         start = full_name(stream.namespace, prefixes) if stream.namespace else ""
         return Columns(stream.subject, named, stream.time, start, tuple(stream.iris))
     raise QueryError(
-        f"a {type(stream).__name__} is no stream",
+        f"a {type(stream).__name__} is not a stream",
         field="streams",
         fix="give a DataFrame, Rdf(…) or Mapped(…)",
     )

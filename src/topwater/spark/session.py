@@ -272,7 +272,7 @@ def kill_java() -> bool:
 
 
 def _first_words(log: Path | None, start: int = 0) -> str:
-    """The first line after byte ``start`` of the log that is no warning, after a colon."""
+    """The first line after byte ``start`` of the log that is not a warning, after a colon."""
     if log is None or not log.exists():
         return ""
     text = log.read_bytes()[start:].decode(errors="replace")

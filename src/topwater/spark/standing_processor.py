@@ -49,7 +49,7 @@ Shown: TypeAlias = Literal["stream", "answers"]
 Changes: TypeAlias = list[tuple[int | None, dict[str, Any]]]
 _COLUMNS = ["query", "key", "score", "position", "time", "at", "rank", "told"]
 _TEXTS = 20
-"""So many refused changes are told in words in a micro-batch."""
+"""The number of refused changes that a micro-batch reports in words."""
 
 
 def inside_schema(name_type: str, key_type: str) -> str:

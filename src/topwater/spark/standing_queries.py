@@ -106,7 +106,7 @@ def _score(given: str) -> Any:
         return json.loads(given)
     except ValueError as error:
         raise QueryError(
-            f"{given!r} is no JSON: {error}",
+            f"{given!r} is not JSON: {error}",
             field="score",
             fix="write a formula, or json.dumps(score.to_dict())",
         ) from None
@@ -137,7 +137,7 @@ def check_columns(schema: StructType, names: Iterable[str], field: str) -> None:
 
 
 def name_type(queries: Iterable[StandingQuery], changes: StructType | None) -> str:
-    """Of what type names are. Raises if they are not all of the same."""
+    """The type of the names. Raises unless all of them have the same."""
     kinds = {"bigint" if isinstance(query.name, int) else "string" for query in queries}
     if changes is not None:
         kinds.add(_kind(changes["name"].dataType))

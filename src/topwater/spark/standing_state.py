@@ -49,7 +49,7 @@ def unpacked_snapshot(packed: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     table, document = unpack(packed)
     if "snapshot" not in document:
         raise StateError(
-            "these bytes are no state of standing queries",
+            "these bytes are not a state of standing queries",
             fix="use the checkpoint that these queries wrote, or start from an empty one",
         )
     snapshot: dict[str, Any] = _with_arrays(document["snapshot"], table.column("array"))

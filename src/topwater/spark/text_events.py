@@ -16,13 +16,13 @@ _EVENT = "__event"
 
 
 def text_of(payload: str) -> Column:
-    """Bytes as text; null if they are no UTF-8."""
+    """Bytes as text; null if they are not UTF-8."""
     # A cast keeps the bytes as they are, where decode() would put other letters in their place.
     return F.try_validate_utf8(F.col(payload).cast("string"))
 
 
 def without_blanks(lines: DataFrame, *, comments: bool) -> DataFrame:
-    """Lines of a file that are not empty, and no comments of RDF; what is no text is kept."""
+    """Lines of a file that are not empty, and no comments of RDF; what is not text is kept."""
     kept = lines.where("value IS NULL OR trim(value) != ''")
     return kept.where("value IS NULL OR NOT startswith(value, '#')") if comments else kept
 

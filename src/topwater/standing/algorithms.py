@@ -32,7 +32,7 @@ class Settings:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or len(set(self.columns)) < len(self.columns):
             raise QueryError(
-                f"{list(self.columns)} are no columns",
+                f"{list(self.columns)} are not columns",
                 field="columns",
                 fix="name each attribute of the objects once",
             )

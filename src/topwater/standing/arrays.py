@@ -12,7 +12,7 @@ import numpy.typing as npt
 from topwater.model import FloatArray, IntArray
 
 FARTHEST = 1e150
-"""What is farther out would overflow when squared, and is no coordinate."""
+"""What is farther out would overflow when squared, and is not a coordinate."""
 
 
 def usable_rows(columns: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:

@@ -53,7 +53,7 @@ class StandingQuery:
         name: object = self.name
         if not isinstance(name, int | str) or isinstance(name, bool):
             raise QueryError(
-                f"{self.name!r} is no name", field="name", fix="use a text or a whole number"
+                f"{self.name!r} is not a name", field="name", fix="use a text or a whole number"
             )
         whole_of(self.k, "k", 1, 2**31 - 1, "say how many objects you want")
         if not (0 < self.width < FARTHEST):
@@ -123,7 +123,7 @@ def costing(score: Score, columns: Sequence[str]) -> Costing:
     missing = [name for name in score.columns if name not in columns]
     if missing:
         raise QueryError(
-            f"{missing[0]!r} is no column of the objects",
+            f"{missing[0]!r} is not a column of the objects",
             field="score",
             fix=f"use these: {', '.join(columns)}",
         )

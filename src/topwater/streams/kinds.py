@@ -106,7 +106,7 @@ class ReplayStream(StreamSettings):
         names = columns(self.schema) if self.schema else {}
         if names and names.get(self.time) not in ("timestamp", "timestamp_ltz", "bigint", "long"):
             raise QueryError(
-                f"{self.time!r} is no column of type timestamp or bigint",
+                f"{self.time!r} is not a column of type timestamp or bigint",
                 field="time",
                 fix=f"name one of the schema's: {', '.join(names)}",
             )

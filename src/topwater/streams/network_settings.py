@@ -108,7 +108,9 @@ class KafkaStream(_Received):
         for topic in texts_of(self.topics, "topics", 'write topics = ["bids"]'):
             if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
                 raise QueryError(
-                    f"{topic!r} is no topic", field="topics", fix="use letters, digits, . _ and -"
+                    f"{topic!r} is not a topic",
+                    field="topics",
+                    fix="use letters, digits, . _ and -",
                 )
         choice_of(self.start, ("earliest", "latest"), "start")
         if self.max_per_trigger is not None:
@@ -116,7 +118,7 @@ class KafkaStream(_Received):
         for name, value in self.options.items():
             text_of(value, f"options.{name}")
         if self.connector and not re.fullmatch(r"[0-9A-Za-z.-]+", self.connector):
-            raise QueryError(f"{self.connector!r} is no version", field="connector", fix="4.2.0")
+            raise QueryError(f"{self.connector!r} is not a version", field="connector", fix="4.2.0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +267,7 @@ def topic_filters(value: Any, field: str = "topics") -> tuple[str, ...]:
         )
         if misplaced or "\0" in each or len(each.encode()) > _MOST_TOPIC_BYTES:
             raise QueryError(
-                f"{each!r} is no topic",
+                f"{each!r} is not a topic",
                 field=field,
                 fix="+ stands for a whole level, and # for the last ones: bids/+/eu/#",
             )

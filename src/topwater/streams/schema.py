@@ -31,7 +31,9 @@ def columns(schema: str, field: str = "schema") -> dict[str, str]:
         match = _COLUMN.fullmatch(part)
         if match is None:
             raise QueryError(
-                f"{part.strip()!r} is no column", field=field, fix='write "user string, at bigint"'
+                f"{part.strip()!r} is not a column",
+                field=field,
+                fix='write "user string, at bigint"',
             )
         name, kind = (match[1] or match[2]).replace("``", "`"), match[3].lower()
         if kind not in _TYPES:

@@ -148,7 +148,7 @@ class _PolicyTrial:
             before = {name: column.copy() for name, column in columns.items()}
             calls = len(source.calls)
             found = rank(proposal)
-            self.demand(1, found.dtype.kind == "i" and found.ndim == 1, f"{found} are no rows")
+            self.demand(1, found.dtype.kind == "i" and found.ndim == 1, f"{found} are not rows")
             self.demand(1, len(np.unique(found)) == len(found), f"a row twice: {found}")
             inside: BoolArray = (found >= 0) & (found < len(proposal))
             self.demand(1, bool(inside.all()), f"not of {len(proposal)} rows: {found}")

@@ -79,7 +79,7 @@ def check_failing_source(make: Callable[[], Source], keys: KeyArray, deadline: f
     Parameters
     ----------
     make
-        Builds a source whose service is down, hangs, or talks nonsense.
+        Builds a source whose service is down, hangs, or returns garbage.
     keys
         Any keys.
     deadline

@@ -75,7 +75,7 @@ def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address
             "has a user in it", field=field, fix="give user and password as settings of their own"
         )
     if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
-        raise QueryError(f"{given!r} is no address", field=field, fix=fix)
+        raise QueryError(f"{given!r} is not an address", field=field, fix=fix)
     found = ports[parts.scheme] if port is None else port
     if found < 1:
         raise QueryError(f"{given!r} names no port", field=field, fix=fix)
@@ -88,4 +88,4 @@ def _split(given: str, field: str, fix: str) -> tuple[SplitResult, int | None]:
         return parts, parts.port
     except ValueError:
         # The text itself may hold a password, and is not told.
-        raise QueryError("is no address", field=field, fix=fix) from None
+        raise QueryError("is not an address", field=field, fix=fix) from None

@@ -88,7 +88,7 @@ def _parse(text: str) -> Millis | None:
 
 
 def _unit(name: str) -> Millis | None:
-    """The unit of a name, also in the plural; but ``ms`` is no plural of ``m``."""
+    """The unit of a name, also in the plural; but ``ms`` is not a plural of ``m``."""
     return _UNITS.get(name) or (_UNITS.get(name.removesuffix("s")) if len(name) > 3 else None)
 
 

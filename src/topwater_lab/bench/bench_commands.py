@@ -83,7 +83,7 @@ def spark(
     """A query on Spark next to Spark's own means, over the same files, in one session.
 
     Ratios are of the median micro-batch, to a pass that only reads, to the best native form and to
-    the one that people write first. Takes about twenty minutes.
+    the obvious one. Takes about twenty minutes.
     """
     from topwater_lab.bench import spark_speed
     from topwater_lab.bench.spark_tables import show

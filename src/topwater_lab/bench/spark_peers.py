@@ -88,7 +88,7 @@ def _max_by(spark: SparkSession, folder: Path, layout: Layout) -> DataFrame:
 
 
 def _naive(spark: SparkSession, folder: Path, layout: Layout) -> DataFrame:
-    """What people write first: every event goes into every window that it is in."""
+    """The obvious version: every event goes into every window that it is in."""
     rows = events(spark, folder).withWatermark("time", "0 seconds")
     return rows.groupBy(_window("time", layout)).agg(_best())
 

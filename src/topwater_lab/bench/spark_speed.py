@@ -1,7 +1,7 @@
 """How fast a query is on Spark, next to Spark's own means over the same files.
 
-The yardsticks are (a) a pass that only reads, (b) the best native formulation, and (c) the one
-that people write first. All run by turns, so that a change of the machine's mood meets all of
+The yardsticks are (a) a pass that only reads, (b) the best native formulation, and (c) the obvious
+version. All take turns, so that a change in the machine's load affects all of
 them; the first micro-batches of each run, in which code is compiled, don't count.
 """
 

@@ -147,5 +147,5 @@ def bids_from(options: dict[str, Any]) -> Bids:
         if name not in known:
             raise QueryError("unknown", field=name, fix=f"use: {', '.join(sorted(known))}")
         if not str(value).isdecimal():
-            raise QueryError(f"{value!r} is no whole number", field=name, fix="give digits only")
+            raise QueryError(f"{value!r} is not a whole number", field=name, fix="give digits only")
     return Bids(**{name: int(value) for name, value in options.items()})

@@ -144,7 +144,7 @@ def best(contenders: Sequence[Contender], metric: Metric = "ndcg") -> Contender:
 
 
 def field_of(scene: Scene) -> Field:
-    """Let them all run, in this process; whoever is ours is no rival."""
+    """Let them all run, in this process; whoever is ours is not a rival."""
     caches = map(cache, LIVES)
     return Field(
         tuple(contest(scene, name) for name in PUBLISHED if name != scene.policy),

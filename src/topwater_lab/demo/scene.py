@@ -176,8 +176,8 @@ class Remote:
                 f"which answers {RATE} requests a second and refuses the rest."
             )
         return (
-            f"The remote side is no service, since the package {missing_package()} is missing, but "
-            'a part of\nSpark\'s workers. For a real one: pip install "topwater[lab]"'
+            f"The remote side is not a service: the package {missing_package()} is missing. It is "
+            'part of\nSpark\'s workers. For a real one: pip install "topwater[lab]"'
         )
 
     def traffic(self) -> Traffic | None:

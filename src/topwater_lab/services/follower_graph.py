@@ -39,7 +39,7 @@ class Graph:
         Raises
         ------
         QueryError
-            If it is no query that can be answered.
+            If it is not a query that can be answered.
         """
         if any(kind == "word" and text.upper() == "SERVICE" for kind, text in tokens(query)):
             raise QueryError("SERVICE is not offered", field="query", fix="ask for users only")

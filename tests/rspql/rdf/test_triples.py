@@ -216,7 +216,7 @@ def test_literals_are_put_together_and_taken_apart() -> None:
 
 
 def test_a_text_that_is_no_term() -> None:
-    with pytest.raises(ValueError, match="no term"):
+    with pytest.raises(ValueError, match="not a term"):
         term_of('"a')
     assert term_of("_:b") == BNode("b")
     assert term_of('"5"^^<x:odd>') == Literal("5", datatype=URIRef("x:odd"))

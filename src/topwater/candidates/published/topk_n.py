@@ -70,7 +70,7 @@ class _Marks(SuperTopK):
             del self._members[window]
 
     def _heir(self, window: int) -> _Candidate | None:
-        """The best that lives in a full window and is no member of it."""
+        """The best that lives in a full window and is not a member of it."""
         lowest = self._lowest.get(window)
         if lowest is None:
             return None

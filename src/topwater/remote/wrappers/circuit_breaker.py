@@ -27,9 +27,9 @@ class Breaker:
     Parameters
     ----------
     failures
-        After so many requests in a row without an answer.
+        Number of requests in a row without an answer after which it opens.
     rest
-        For so many seconds at first, and twice as long each time that it fails again at once.
+        Seconds that it stays open at first; twice as long each time that it fails again at once.
     longest
         For no longer than that.
     """

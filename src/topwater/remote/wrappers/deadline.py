@@ -117,7 +117,7 @@ class Guarded(Around):
 
 
 def guarded(source: Source) -> Guarded:
-    """The source itself if it is guarded already, or else a new guard round it.
+    """The source itself if it is guarded already, or else a new guard around it.
 
     A query guards its source once, and hands the guard down to all that fetch: they share it, and
     so its thread.

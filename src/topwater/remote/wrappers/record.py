@@ -90,7 +90,7 @@ def recorded(path: str | Path) -> Steps:
     Raises
     ------
     QueryError
-        If the file is no recording, or no key in it was answered.
+        If the file is not a recording, or no key in it was answered.
     """
     times: list[Millis] = []
     keys: list[Any] = []
@@ -105,7 +105,9 @@ def recorded(path: str | Path) -> Steps:
             times += [int(line["at"]) - 1] * len(fine)
         except (ValueError, KeyError, TypeError):
             raise QueryError(
-                f"line {number} of {path} is no fetch", field="path", fix="use a file of Recording"
+                f"line {number} of {path} is not a fetch",
+                field="path",
+                fix="use a file of Recording",
             ) from None
         keys += [key for key, _ in fine]
         values += [math.nan if value is None else float(value) for _, value in fine]

@@ -66,7 +66,7 @@ class Names:
             return URIRef(token.text[1:-1], base=self.base or None)
         except ValueError as error:  # of Python's own parser of addresses
             self._document.fail(
-                f"{token.text[:40]} is no IRI: {error}", token.start, "write it in full"
+                f"{token.text[:40]} is not an IRI: {error}", token.start, "write it in full"
             )
 
     def _suggestion(self, prefix: str) -> str:

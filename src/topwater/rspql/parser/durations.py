@@ -43,7 +43,7 @@ def duration(text: str) -> Millis | str:
     if isinstance(span, str):
         return span
     if span != span.to_integral_value():
-        return f"{text[:40]} is no whole number of milliseconds"
+        return f"{text[:40]} is not a whole number of milliseconds"
     return int(span) if span < FARTHEST else f"{text[:40]} is too long"
 
 
@@ -55,7 +55,7 @@ def _span(text: str) -> Decimal | str:
         return f"the unit {short[2]!r} is unknown" if unit is None else Decimal(short[1]) * unit
     if iso := _ISO.fullmatch(text):
         return _iso_span(iso)
-    return Decimal(text) if _PLAIN.fullmatch(text) else f"{text[:40]!r} is no duration"
+    return Decimal(text) if _PLAIN.fullmatch(text) else f"{text[:40]!r} is not a duration"
 
 
 def _iso_span(iso: re.Match[str]) -> Decimal | str:

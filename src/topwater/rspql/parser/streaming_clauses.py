@@ -217,7 +217,7 @@ class _Surgeon:
             self.cursor.take()
         elif token.kind == "word":
             fix = f"write WINDOW :{token.text} {{ … }}, and declare it: {_WINDOW}"
-            self.cursor.fail(f"the window's name {token.text!r} is no IRI", fix)
+            self.cursor.fail(f"the window's name {token.text!r} is not an IRI", fix)
         else:
             name = self.cursor.iri("the window's name", "write WINDOW :w { … }")
             if self.cursor.token.text == "(":
@@ -274,7 +274,7 @@ class _Surgeon:
         self._cut(first)
         if self.cursor.token.kind != "end":
             self.cursor.fail(
-                f"{self.cursor.token.text[:40]!r} is no setting of WITH",
+                f"{self.cursor.token.text[:40]!r} is not a setting of WITH",
                 "WITH stands last: BUDGET 7 FETCHES, DEADLINE PT2S, POLICY worth, SPARE 10, "
                 "ACCURACY 0.9",
             )

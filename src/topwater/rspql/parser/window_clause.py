@@ -11,7 +11,7 @@ _EXAMPLE = "write [RANGE PT9M STEP PT3M], or [ELEMENTS 100 STEP 10]"
 _COUNTED = ("ELEMENTS", "TRIPLES", "BGP")
 _REFUSED = {
     "NOW": (
-        "a window at one instant holds one event at most, which is no ranking",
+        "a window at one instant holds one event at most, which is not a ranking",
         "give it a width, as [RANGE PT9M STEP PT3M]",
     ),
     "FROM": (
@@ -25,7 +25,7 @@ _REFUSED = {
     "TICK": ("windows are driven by event time, and never else", "leave TICK out"),
     "EMIT": ("windows are answered when they close, and never else", "leave EMIT out"),
     "LATENESS": (
-        "how late events may come is no part of the query here",
+        "how late events may come is not part of the query here",
         "leave it out, and set lateness where the stream is given",
     ),
     "PAST": ("windows on the past are not supported", _EXAMPLE),

@@ -96,7 +96,7 @@ class Conditions:
             pc.match_substring_regex(pa.array(["x"]), found.text)
         except pa.ArrowInvalid:
             self._refuse(
-                "REGEX", f"{found.text[:40]!r} is no regular expression that is understood"
+                "REGEX", f"{found.text[:40]!r} is not a regular expression that is understood"
             )
         return found
 

@@ -57,7 +57,7 @@ class StreamWindow:
 class Compare:
     """Two numbers compared. ``left`` and ``right`` are formulas over the names of variables.
 
-    What is no number is an error: then neither the comparison nor its negation holds.
+    What is not a number is an error: then neither the comparison nor its negation holds.
     """
 
     left: str

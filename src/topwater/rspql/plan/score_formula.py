@@ -74,7 +74,7 @@ class Formulas:
             if handle is not None:
                 return handle(expression)
             self._refuse(expression)
-        return self._fail_at(f"{_brief(expression)} is no number", str(expression))
+        return self._fail_at(f"{_brief(expression)} is not a number", str(expression))
 
     def _handlers(self) -> dict[str, Callable[[Any], Node]]:
         return {
@@ -94,7 +94,7 @@ class Formulas:
     def _number(self, literal: Literal) -> Node:
         value = literal.value
         if isinstance(value, bool) or not _is_number(value):
-            self._fail_at(f"{_brief(literal)} is no number", str(literal))
+            self._fail_at(f"{_brief(literal)} is not a number", str(literal))
         return Number(float(value))
 
     def _chain(self, expression: Any) -> Node:
@@ -115,7 +115,7 @@ class Formulas:
         name = node.name
         number = None if default is None else self.node(default)
         if not isinstance(number, Number):
-            self._fail_at(f"the default of ?{name} is no plain number", "COALESCE")
+            self._fail_at(f"the default of ?{name} is not a plain number", "COALESCE")
         if self.defaults.setdefault(name, number.value) != number.value:
             self._fail_at(f"?{name} has two different defaults", "COALESCE", "use one of them")
         return node
@@ -151,7 +151,7 @@ class Formulas:
         if not least <= len(args) <= most:
             self._fail_at(f"{own} takes {least} argument(s), not {len(args)}", "")
         if own == "norm" and not all(isinstance(end, Number) for end in args[1:]):
-            self._fail_at("the ends of norm are no plain numbers", "", "write tw:norm(?x, 0, 50)")
+            self._fail_at("the ends of norm are not plain numbers", "", "write tw:norm(?x, 0, 50)")
         if own in ("norm", "clip") and not _is_range(*args[1:]):
             self._fail_at(f"{own} has no range", "", "write the lower end first")
         return Call(own, tuple(args))

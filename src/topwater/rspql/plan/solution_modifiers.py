@@ -158,7 +158,7 @@ def _grouping(document: Document, node: Any, layers: Layers) -> Any:
     layers.groups = list(node.p.expr or ())
     if not layers.groups:
         document.fail(
-            "aggregates without GROUP BY give one row, which is no ranking",
+            "aggregates without GROUP BY give one row, which is not a ranking",
             document.find("COUNT", "SUM", "AVG", "MIN", "MAX", "SAMPLE", "HAVING", "ORDER"),
             "write GROUP BY ?user before ORDER BY, with the variable to rank",
         )

@@ -123,7 +123,7 @@ class Walker:
             if side.remotes:
                 self._refuse_by(*_REFUSED["ServiceGraphPattern"])
             if side.known:
-                self._fail("BIND", "BIND stands in UNION, but outside of WINDOW", "move it inside")
+                self._fail("BIND", "BIND is in UNION, but outside WINDOW", "move it inside")
         return Where(left.patterns + right.patterns)
 
     def _leftjoin(self, node: Any) -> Where:
@@ -131,9 +131,7 @@ class Walker:
         if right.patterns or right.known or len(right.remotes) != 1:
             self._refuse(node)
         if right.filters or getattr(node.expr, "name", "") != "TrueFilter":
-            self._fail(
-                "OPTIONAL", "a FILTER stands in OPTIONAL, but outside of SERVICE", "move it inside"
-            )
+            self._fail("OPTIONAL", "a FILTER is in OPTIONAL, but outside SERVICE", "move it inside")
         (remote,) = right.remotes
         return replace(left, remotes=[*left.remotes, replace(remote, optional=True)])
 
@@ -237,7 +235,7 @@ class Walker:
             start, step, end = end, step.arg, start
         if isinstance(step, Path):
             self._document.fail(
-                "the property path is no sequence of predicates",
+                "the property path is not a sequence of predicates",
                 self._document.find("|", "+", "*", "?", "!", "^", "WHERE"),
                 "write :a/:b, ^:a, or triples",
             )

@@ -215,7 +215,7 @@ def scan(data: Bytes, offsets: IntArray, quads: bool) -> tuple[IntArray, IntArra
         One row for each: its document; where its subject, predicate, object and graph begin and
         end (the graph at 0 and 0 if there is none); and whether a term may be written otherwise.
     bad
-        The number of the document, for each line with something that is no statement.
+        The number of the document, for each line with something that is not a statement.
     """
     found = np.empty((len(offsets), 10), np.int64)
     bad = np.empty(16, np.int64)

@@ -181,7 +181,7 @@ def _constant(formula: str) -> float:
 
 @functools.singledispatch
 def _verdict(condition: Condition, of: Bindings) -> Verdict:  # noqa: ARG001
-    raise TypeError(f"{type(condition).__name__} is no condition")
+    raise TypeError(f"{type(condition).__name__} is not a condition")
 
 
 @_verdict.register

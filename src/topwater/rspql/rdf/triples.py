@@ -153,7 +153,7 @@ def _events(documents: IntArray, graphs: IntArray | None, count: int) -> tuple[I
 
 
 def canonical(text: str) -> str | None:
-    r"""A term in the one way in which it is written here; None if it is no term.
+    r"""A term in the one way in which it is written here; None if it is not a term.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _unescaped(text: str) -> str:
         if found[3]:
             return _SHORT.get(found[3], found[3])
         character = chr(int(found[1] or found[2], 16))
-        character.encode()  # a half of a pair is no character
+        character.encode()  # a half of a pair is not a character
         return character
 
     return _ESCAPE.sub(one, text) if "\\" in text else text
@@ -233,7 +233,7 @@ def term_of(text: str) -> Identifier:
         return URIRef(text[1:-1] if text.startswith("<") else text)
     found = _LITERAL.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r} is no term")
+        raise ValueError(f"{text!r} is not a term")
     kind = URIRef(found[3]) if found[3] else None
     return Literal(_unescaped(found[1]), lang=found[2], datatype=kind, normalize=False)
 
