@@ -151,7 +151,7 @@ SETTINGS = {
     "stream.patern=x": "stream.patern: no such setting",
     'stream={kind="kafka", servers="here", topics=["t"], schema="user string"}': "names no port",
     'stream={kind="mqtt", url="http://x", topics=["t"], schema="a int", spool="s"}': "stream.url",
-    'stream={kind="mqtt", url="mqtt://x", topics=["a#b"], schema="a int", spool="s"}': "not a topic",
+    'stream={kind="mqtt", url="mqtt://x", topics=["a#"], schema="a int", spool="s"}': "not a topic",
     'stream={kind="mqtt", topics=["t"], schema="a int", spool="s"}': "stream.url: is missing",
     'stream={kind="replay", path="in", schema="a int", speed=-1}': "stream.speed",
     'stream={kind="python", source="none.py:Mine"}': "none.py is not there",

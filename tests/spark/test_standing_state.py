@@ -40,5 +40,5 @@ def test_a_packed_snapshot_goes_on_as_if_nothing_had_happened(algorithm: str) ->
     damaged[len(packed) // 2] ^= 1
     with pytest.raises(StateError, match="damaged"):
         unpacked_snapshot(bytes(damaged))
-    with pytest.raises(StateError, match="no state of standing"):
+    with pytest.raises(StateError, match="not a state of standing"):
         unpacked_snapshot(pack(pa.table({"a": [1]}), {}))

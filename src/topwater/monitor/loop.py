@@ -312,7 +312,7 @@ class TopKMonitor:
         return self._filled.first
 
     def _oldest_on_time(self) -> int:
-        """The oldest pane none of whose windows was answered."""
+        """The oldest pane of which no window has been answered."""
         if self._current is None:
             return 0
         return self.query.window.panes_in(self._current - 1)[1] + 1

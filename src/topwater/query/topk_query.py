@@ -74,7 +74,7 @@ class TopKQuery:
     lateness
         How far events may come out of order: the watermark trails the newest event by it.
     late
-        What to do with an event one of whose windows was answered already: ``"drop"`` it, or
+        What to do with an event if one of its windows has already been answered: ``"drop"`` it, or
         ``"use"`` it for its windows that are still open. It is counted in both cases.
     jump
         How far ahead of all others an event may lie and still move the time; one that lies

@@ -41,7 +41,7 @@ def test_what_is_said_and_nothing_else(text: str, said: dict[str, Any]) -> None:
     ("text", "column", "told"),
     [
         ("WITH", 5, "no setting"),
-        ("WITH LIMIT 3", 6, "not a setting"),
+        ("WITH LIMIT 3", 6, "no setting"),
         ("WITH BUDGET 7", 14, "BUDGET 7 FETCHES"),
         ("WITH BUDGET 7s", 13, "DEADLINE PT2S"),
         ("WITH BUDGET 1 FETCH BUDGET 2 FETCH", 21, "twice"),

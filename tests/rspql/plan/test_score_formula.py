@@ -45,7 +45,7 @@ def test_scores(score: str, formula: str) -> None:
         ("IF(?v > 1, 2, ?f)", "two forms"),
         (":F(?v, ?f)", "function <http://example.org/F> is unknown"),
         ("<urn:topwater:norm>(?v, ?f, 1) + ?f", "not plain numbers"),
-        ("<urn:topwater:norm>(?v, 9, 1) + ?f", "not a range"),
+        ("<urn:topwater:norm>(?v, 9, 1) + ?f", "no range"),
         ("<urn:topwater:clip>(?v) + ?f", "takes 3"),
         ("?nowhere + ?f", r"\?nowhere has no value"),
         ("RAND() + ?f", "RAND"),
