@@ -56,7 +56,7 @@ def test_groups_are_described_one_by_one() -> None:
 
 
 def test_what_is_no_snapshot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(StateError, match="no Topwater state"):
+    with pytest.raises(StateError, match="not Topwater state"):
         describe(b"nonsense")
     with pytest.raises(StateError, match="a form that this program does not know"):
         describe(tables.pack(pa.table({"a": np.zeros(1)}), {}))
