@@ -308,7 +308,7 @@ TestChanges = Changes.TestCase
 TestChanges.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)
 
 
-# The contract's form, and check().
+# The contract's form.
 
 
 @pytest.mark.parametrize("name", list(changing))

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from tests.support.changing_lists import ACQUATOP, PAIRS, keys_of, world
-from topwater.candidates.objects import (
-    UNSCORED,
-    Objects,
-)
+from topwater.candidates.objects import UNSCORED, Candidates, Objects
 from topwater.candidates.rescorable import build
+from topwater.candidates.rescoring import at_most, rescored
 from topwater.testing import rows
 from topwater.windows import Windows
 
@@ -97,3 +95,19 @@ def test_outside_to_outside_is_exact_where_the_upper_bound_proves_it(name: str) 
     all_of_it.change({"C": 3.0}, lst)
     assert rows(lst.top(0)) == all_of_it.ranking(0)[:1]
     assert not lst.exact_set(0)
+
+
+def test_bounds_are_scored_at_both_ends_and_never_cross() -> None:
+    """The first is known; of the second the stream part lies between 1 and 3."""
+    zero, vague = np.zeros(2), np.zeros(2, np.bool_)
+    keys, times = np.array([7, 8]), np.array([1, 2])
+    low, high = np.array([2.0, 1.0]), np.array([2.0, 3.0])
+    kept = Candidates(zero, times, keys, low, zero, high, vague)
+    found = rescored(kept, np.array([1, 0]), lambda stream, which: stream * 10 + which)
+    assert (found.score.tolist(), found.most.tolist()) == ([21, 10], [21, 30])
+    fallen = rescored(kept, np.array([0, 1]), lambda stream, _: -stream)
+    assert np.all(fallen.most >= fallen.score)
+
+
+def test_where_the_greatest_part_has_no_score_there_is_no_bound() -> None:
+    assert at_most(np.array([3.0, UNSCORED])).tolist() == [3.0, np.inf]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -52,3 +54,34 @@ def test_the_value_model_learns_how_values_move() -> None:
     assert model.mean == pytest.approx(10, abs=0.3)
     could_be = model.could_be(np.array([10.0]), 32)[0]
     assert could_be.std() == pytest.approx(1.2, abs=0.25)
+
+
+def test_what_is_forgotten_leaves_the_prior_too() -> None:
+    beliefs, slots = RateBeliefs(), np.arange(3)
+    before = beliefs.prior.copy()
+    beliefs.observe(observed(slots, np.full(3, 30.0), np.array([True, False, True])))
+    assert beliefs.pooled.sum() == pytest.approx(3)
+    assert not np.allclose(beliefs.prior, before)
+    beliefs.reset(slots)
+    assert beliefs.prior == pytest.approx(before)
+    assert beliefs.of(slots[:1])[0] == pytest.approx(before)
+
+
+def test_staleness_and_survival_are_two_sides_of_one_thing() -> None:
+    beliefs, seconds = RateBeliefs(), np.array([0.0, 10.0, 600.0])
+    one = np.tile(beliefs.prior, (3, 1))
+    stale = beliefs.stale(one, seconds, np.zeros(3, np.int64))
+    right = [(beliefs.prior * (1 - np.exp(-beliefs.grid * s))).sum() for s in seconds]
+    assert stale == pytest.approx(right)
+    survives = beliefs.survives(one[:1], seconds, np.zeros((1, 3)))[0]
+    assert survives == pytest.approx(1 - stale)
+
+
+def test_a_value_model_goes_on_after_a_restart() -> None:
+    model, again = ValueModel(), ValueModel()
+    assert (model.learnt, model.moves, model.memory, model.mean) == (False, False, 0.5, 0.0)
+    model.start(np.array([1.0, 3.0, np.nan]))
+    assert (model.mean, model.memory, model.learnt, model.moves) == (2.0, 0.5, False, True)
+    again.restore(json.loads(json.dumps(model.snapshot())))
+    values = np.array([5.0])
+    assert again.could_be(values, 4).tolist() == model.could_be(values, 4).tolist()
