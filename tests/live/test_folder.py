@@ -249,7 +249,7 @@ def test_a_folder_that_may_not_be_read(sink: Sink, monkeypatch: pytest.MonkeyPat
         list(Folder(sink.folder).news())
 
 
-def test_files_that_are_no_answers(sink: Sink) -> None:
+def test_files_that_are_not_answers(sink: Sink) -> None:
     sink.log(sink.write([{"a": 1}]))
-    with pytest.raises(QueryError, match="no answers"):
+    with pytest.raises(QueryError, match="not answers"):
         list(Folder(sink.folder).news())

@@ -157,7 +157,7 @@ def test_times_in_every_form(when: Any) -> None:
     assert record["window"]["end"] == START
 
 
-def test_rows_that_are_no_answers() -> None:
-    with pytest.raises(QueryError, match="no answers") as caught:
+def test_rows_that_are_not_answers() -> None:
+    with pytest.raises(QueryError, match="not answers") as caught:
         records_of_rows([{"a": 1}])
     assert caught.value.field == "window_end"
