@@ -53,10 +53,10 @@ def _better(pool: Pool, above: list[int], row: int) -> int:
 @pytest.mark.parametrize("seed", range(8))
 def test_candidates_are_those_of_counting(seed: int, size: int) -> None:
     pool = pool_of(seed, 60, 25)
-    ranking, fate, forgotten_at, tied = take_in(pool, NONE, 25, size, 61, -1, True)
+    order, beaten, fate, forgotten_at, tied = take_in(pool, NONE, 25, size, 61, -1, True)
     kept, expected = plainly(pool, size)
-    assert (ranking.order.tolist(), fate.tolist()) == (kept, expected.tolist())
-    assert ranking.beaten.tolist() == [_better(pool, kept[:i], at) for i, at in enumerate(kept)]
+    assert (order.tolist(), fate.tolist()) == (kept, expected.tolist())
+    assert beaten.tolist() == [_better(pool, kept[:i], at) for i, at in enumerate(kept)]
     assert not tied
     assert forgotten_at == max(pool.time[expected == LOST], default=-1)
 
@@ -64,24 +64,24 @@ def test_candidates_are_those_of_counting(seed: int, size: int) -> None:
 def test_arrivals_in_two_parts_lead_to_the_same() -> None:
     whole, half = pool_of(3, 60, 25), 30
     first = taken(whole, np.arange(half))
-    early, _, forgotten_at, _ = take_in(first, NONE, 25, 3, 61, -1, True)
-    rows = np.concatenate([early.order, np.arange(half, 60)])
+    early, beaten, _, forgotten_at, _ = take_in(first, NONE, 25, 3, 61, -1, True)
+    rows = np.concatenate([early, np.arange(half, 60)])
     second = taken(whole, rows)
-    late, *_ = take_in(second, early.beaten, 25, 3, 61, forgotten_at, True)
-    together, *_ = take_in(whole, NONE, 25, 3, 61, -1, True)
-    assert rows[late.order].tolist() == together.order.tolist()
-    assert late.beaten.tolist() == together.beaten.tolist()
+    late, late_beaten, *_ = take_in(second, beaten, 25, 3, 61, forgotten_at, True)
+    together, together_beaten, *_ = take_in(whole, NONE, 25, 3, 61, -1, True)
+    assert rows[late].tolist() == together.tolist()
+    assert late_beaten.tolist() == together_beaten.tolist()
 
 
 def test_a_tie_between_unsorted_codes_stops_the_loop() -> None:
     same = np.zeros(2, np.int64)
     pool = Pool(np.ones(2), same, np.array([1, 0]), same, np.zeros(2, np.bool_))
-    assert take_in(pool, NONE, 2, 3, 3, -1, False)[3]
-    assert not take_in(pool, NONE, 2, 3, 3, -1, True)[3]
+    assert take_in(pool, NONE, 2, 3, 3, -1, False)[4]
+    assert not take_in(pool, NONE, 2, 3, 3, -1, True)[4]
 
 
 def test_an_older_one_of_a_key_changes_nothing() -> None:
     time = np.array([5, 3])
     pool = Pool(np.array([1.0, 9.0]), time, np.zeros(2, np.int64), time, np.zeros(2, np.bool_))
-    ranking, fate, *_ = take_in(pool, NONE, 1, 2, 3, -1, True)
-    assert (ranking.order.tolist(), fate.tolist()) == ([0], [KEPT, REPLACED])
+    order, _, fate, *_ = take_in(pool, NONE, 1, 2, 3, -1, True)
+    assert (order.tolist(), fate.tolist()) == ([0], [KEPT, REPLACED])

@@ -189,16 +189,15 @@ class Spare:
         while tied:
             code, codes = _codes(pool.key, in_order)
             rows = Pool(pool.score, pool.time, code, end, vague)
-            ranking, fate, forgotten_at, tied = take_in(
+            order, self._beaten, fate, forgotten_at, tied = take_in(
                 rows, beaten, codes, size, room, self._forgotten_at, in_order
             )
             in_order = True
-        self._forgotten_at, self._beaten = int(forgotten_at), ranking.beaten
+        self._forgotten_at = int(forgotten_at)
         lost = np.flatnonzero(fate == LOST)
         if len(lost):
             gone = pool.take(lost)
             self._traces = self._traces.merge(Traces.lost(self._panes(gone), gone))
-        order: IntArray = ranking.order
         return order
 
     def _panes(self, found: Candidates) -> IntArray:

@@ -37,17 +37,11 @@ class Pool(NamedTuple):
     vague: BoolArray
 
 
-class Ranking(NamedTuple):
-    """The rows of the candidates, best first, and how many better ones live as long as each."""
-
-    order: IntArray
-    beaten: IntArray
-
-
 @_compiled
-def _place(pool: Pool, order: IntArray, m: int, row: int) -> int:
+def _place(
+    score: FloatArray, time: IntArray, code: IntArray, order: IntArray, m: int, row: int
+) -> int:
     """How many candidates rank before ``row``."""
-    score, time, code = pool.score, pool.time, pool.code
     low, high = 0, m
     while low < high:
         middle = (low + high) // 2
@@ -66,20 +60,19 @@ def _place(pool: Pool, order: IntArray, m: int, row: int) -> int:
 
 
 @_compiled
-def _ties(pool: Pool, order: IntArray, m: int, at: int, row: int) -> bool:
+def _ties(score: FloatArray, time: IntArray, order: IntArray, m: int, at: int, row: int) -> bool:
     """Does a neighbour of the place ``at`` have the same score and time?"""
     for near in (at - 1, at):
         if 0 <= near < m:
             other = order[near]
-            if pool.score[other] == pool.score[row] and pool.time[other] == pool.time[row]:
+            if score[other] == score[row] and time[other] == time[row]:
                 return True
     return False
 
 
 @_compiled
-def _drop(end: IntArray, ranking: Ranking, m: int, at: int) -> int:
+def _drop(end: IntArray, order: IntArray, beaten: IntArray, m: int, at: int) -> int:
     """Take out the candidate at ``at``: those that it kept down rise."""
-    order, beaten = ranking.order, ranking.beaten
     last = end[order[at]]
     for i in range(at, m - 1):
         row = order[i + 1]
@@ -91,20 +84,22 @@ def _drop(end: IntArray, ranking: Ranking, m: int, at: int) -> int:
 @_compiled
 def _insert(
     end: IntArray,
-    ranking: Ranking,
+    order: IntArray,
+    beaten: IntArray,
     m: int,
     at: int,
     row: int,
-    above: int,
     size: int,
     gone: IntArray,
 ) -> tuple[int, int]:
-    """Put ``row`` at ``at``; those that now have ``size`` better ones leave, into ``gone``."""
-    order, beaten = ranking.order, ranking.beaten
+    """Put ``row`` at ``at``; those that now have ``size`` better ones leave, into ``gone``.
+
+    By how many it is beaten itself, the caller notes. Returns how many stay, and how many leave.
+    """
     for i in range(m, at, -1):
         order[i] = order[i - 1]
         beaten[i] = beaten[i - 1] + (end[order[i]] <= end[row])
-    order[at], beaten[at] = row, above
+    order[at] = row
     n, out = at + 1, 0
     for i in range(at + 1, m + 1):
         if beaten[i] >= size:
@@ -126,13 +121,15 @@ def _better(end: IntArray, order: IntArray, at: int, last: int) -> int:
 
 
 @_compiled
-def _floor(pool: Pool, order: IntArray, m: int, last: int, size: int) -> float:
+def _floor(
+    score: FloatArray, end: IntArray, order: IntArray, m: int, last: int, size: int
+) -> float:
     """The score below which nothing that lives until window ``last`` can enter."""
     n = 0
     for i in range(m):
-        n += pool.end[order[i]] >= last
+        n += end[order[i]] >= last
         if n == size:
-            return float(pool.score[order[i]])
+            return float(score[order[i]])
     return -np.inf
 
 
@@ -145,7 +142,7 @@ def take_in(
     room: int,
     forgotten_at: int,
     sorted_codes: bool,
-) -> tuple[Ranking, npt.NDArray[np.int8], int, bool]:
+) -> tuple[IntArray, IntArray, npt.NDArray[np.int8], int, bool]:
     """Candidates after all arrivals, one by one.
 
     Parameters
@@ -160,15 +157,14 @@ def take_in(
 
     Returns
     -------
-    ranking, fate, forgotten_at, tied
-        The candidates; what became of each row; the latest time as above; and whether the loop
-        stopped at a tie, in which case the rest means nothing.
+    order, beaten, fate, forgotten_at, tied
+        The rows of the candidates, best first; how often each is beaten; what became of each row;
+        the latest time as above; whether a tie stopped the loop, so that the rest means nothing.
     """
     score, time, code, end, vague = pool
     m = len(beaten_before)
-    ranking = Ranking(np.empty(room, np.int64), np.empty(room, np.int64))
-    order, gone = ranking.order, np.empty(room, np.int64)
-    order[:m], ranking.beaten[:m] = np.arange(m), beaten_before
+    order, beaten = np.empty(room, np.int64), np.empty(room, np.int64)
+    order[:m], beaten[:m], gone = np.arange(m), beaten_before, np.empty(room, np.int64)
     fate, holder = np.zeros(len(score), np.int8), np.full(codes, -1, np.int64)
     fate[:m], holder[code[:m]] = KEPT, np.arange(m)
     floor, floor_end = -np.inf, -1
@@ -178,22 +174,22 @@ def take_in(
             continue
         vague[row] = time[row] < forgotten_at and (old < 0 or vague[old])
         if old >= 0:
-            m = _drop(end, ranking, m, _place(pool, order, m, old))
+            m = _drop(end, order, beaten, m, _place(score, time, code, order, m, old))
             fate[old], holder[code[row]], floor_end = REPLACED, -1, -1
         if floor_end != end[row]:
-            floor, floor_end = _floor(pool, order, m, end[row], size), end[row]
+            floor, floor_end = _floor(score, end, order, m, end[row], size), end[row]
         at, above = 0, size
         if score[row] >= floor:
-            at = _place(pool, order, m, row)
-            if not sorted_codes and _ties(pool, order, m, at, row):
-                return Ranking(order[:0], order[:0]), fate, forgotten_at, True
+            at = _place(score, time, code, order, m, row)
+            if not sorted_codes and _ties(score, time, order, m, at, row):
+                return order[:0], order[:0], fate, forgotten_at, True
             above = _better(end, order, at, end[row])
         if above >= size:
             fate[row], forgotten_at = LOST, max(forgotten_at, time[row])
             continue
-        m, out = _insert(end, ranking, m, at, row, above, size, gone)
-        fate[row], holder[code[row]], floor_end = KEPT, row, -1
-        for lost in gone[:out]:
-            fate[lost], holder[code[lost]] = LOST, -1
-            forgotten_at = max(forgotten_at, time[lost])
-    return Ranking(order[:m].copy(), ranking.beaten[:m].copy()), fate, forgotten_at, False
+        m, out = _insert(end, order, beaten, m, at, row, size, gone)
+        beaten[at], fate[row], holder[code[row]], floor_end = above, KEPT, row, -1
+        for i in range(out):
+            fate[gone[i]], holder[code[gone[i]]] = LOST, -1
+            forgotten_at = max(forgotten_at, time[gone[i]])
+    return order[:m].copy(), beaten[:m].copy(), fate, forgotten_at, False
