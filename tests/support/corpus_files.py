@@ -51,7 +51,7 @@ def lines(plan: Plan) -> Iterator[str]:
         yield f"with: {', '.join(f'{n} {v}' for n, v in said.items() if v is not None)}"
     if plan.static:
         yield f"not read: {', '.join(shown(each, plan.prefixes) for each in plan.static)}"
-    yield f"compiled: {plan.query().score.to_dict()['text']} in {plan.query().list}"
+    yield f"compiled: {plan.query().score.to_dict()['text']} in {plan.query().list or 'aggregates'}"
 
 
 def _without_labels(text: str) -> str:

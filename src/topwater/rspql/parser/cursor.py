@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from rdflib.term import URIRef
 
-from topwater.rspql.parser.durations import FORMS, duration
+from topwater.rspql.parser.spans import FORMS, duration
 from topwater.rspql.parser.tokens import Document, Token
 from topwater.validation import nearest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topwater.rspql.parser.durations import duration
+from topwater.rspql.parser.spans import duration
 from topwater.windows import FARTHEST
 
 
