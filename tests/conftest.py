@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
     from tests.support.observed import Ran
     from topwater.spark import Progress
+
+
+# A machine that is busy makes an example slow, and no test wrong.
+settings.register_profile("no-deadline", deadline=None)
+settings.load_profile("no-deadline")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
