@@ -32,15 +32,17 @@ def queries(draw: st.DrawFn) -> TopKQuery:
     }
     if draw(st.booleans()):
         return TopKQuery(**given, score="n", take=draw(st.sampled_from(["each", {"n": "sum(n)"}])))
-    kept = draw(st.sampled_from(["panes", "panes+n", "topk+n"]))
+    kept = draw(st.sampled_from([None, "panes+n", "topk+n"]))
     refresh = {
         "remote": "value",
         "policy": draw(st.sampled_from(POLICIES)),
         "budget": draw(st.sampled_from([None, 1, 3, 50])),
         "spare": draw(st.integers(0, 2)),
     }
-    taken = "last(n)" if kept != "panes" else draw(st.sampled_from(["last(n)", "sum(n)"]))
-    return TopKQuery(**given, score="n + value", take={"n": taken}, list=kept, refresh=refresh)
+    taken = "last(n)" if kept is not None else draw(st.sampled_from(["last(n)", "sum(n)"]))
+    if kept is not None:
+        given["list"] = kept
+    return TopKQuery(**given, score="n + value", take={"n": taken}, refresh=refresh)
 
 
 def answers(query: TopKQuery, events: list[tuple[int, int, int]], source: Scripted) -> list[Answer]:

@@ -18,6 +18,7 @@ from topwater.remote.factory import _place
 from topwater.remote.http_source import HttpSource
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.sql_source import SqlSource
+from topwater.remote.wrappers.rate_limit import Limited
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,6 +168,9 @@ def test_every_setting_is_in_the_signature_with_its_default(kind: Any, make: Any
     given = inspect.signature(kind).parameters
     assert {*given} == {*own, *around}
     for name, each in {**around, **own}.items():
+        if name == "name":  # here the host is its default
+            assert given[name].default is None
+            continue
         assert given[name].default == each.default, name
         assert given[name].annotation == each.annotation, name
         assert given[name].kind == each.kind, name
@@ -178,6 +182,19 @@ def test_help_shows_the_settings(kind: Any, make: Any) -> None:
     for setting in ("at_once: ", "retries: ", "timeout: ", "value: "):
         assert setting in shown
     assert "settings" not in inspect.signature(kind).parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"), [(None, "http://127.0.0.1:9"), ("", ""), ("ours", "ours")]
+)
+def test_a_limit_is_shared_by_host_unless_another_name_or_none_is_given(
+    name: str | None, shared: str
+) -> None:
+    """An empty name once became the host's: the demo left a file behind."""
+    inner: Any = remote.http("http://127.0.0.1:9/{key}", value="n", rate=5, name=name)
+    while not isinstance(inner, Limited):
+        inner = inner.source
+    assert inner.limit.name == shared
 
 
 def test_nothing_of_an_example_is_a_default() -> None:

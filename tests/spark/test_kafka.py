@@ -89,9 +89,9 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]
 
 
 def test_a_query_that_goes_on(connector: str, kafka: tuple[str, str], tmp_path: Path) -> None:
-    driver = Path(__file__).parents[1] / "support" / "kafka_driver.py"
     done = subprocess.run(  # noqa: S603
-        [sys.executable, str(driver), connector, *kafka, str(tmp_path)],
+        [sys.executable, "-m", "tests.support.kafka_driver", connector, *kafka, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
         env={**os.environ, "KAFKA_PASSWORD": "hunter2"},
         capture_output=True,
         text=True,

@@ -258,7 +258,7 @@ def test_bad_rows_are_counted_and_left_out() -> None:
         (lambda: Standing(["x"], sigma=1.0), "sigma", ""),
         (lambda: Standing(["x"], gamma=-1), "gamma", "at least 0"),
         (lambda: Standing(["x"], buffer=0), "buffer", "at least 1"),
-        (lambda: StandingQuery("q", 0, 10, Formula("x")), "k", "at least 1"),
+        (lambda: StandingQuery("q", 0, 10, Formula("x")), "k", "from 1 to"),
         (lambda: StandingQuery("q", 1, 0, Formula("x")), "window", "positive"),
         (lambda: StandingQuery("q", 1, "soon", Formula("x")), "window", "duration"),
         (lambda: StandingQuery(None, 1, 10, Formula("x")), "name", "not a name"),  # type: ignore[arg-type]

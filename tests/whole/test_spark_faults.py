@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 INSTALLED = Path(pyspark.__file__).parent
-DRIVER = Path(__file__).parents[1] / "support" / "spark_driver.py"
+ROOT = Path(__file__).parents[2]
 PATIENCE = 240.0
 
 
@@ -39,7 +39,8 @@ class Driver:
         self._folder = folder
         with log.open("wb") as out:
             self.process = subprocess.Popen(  # noqa: S603
-                [sys.executable, str(DRIVER), str(folder), master],
+                [sys.executable, "-m", "tests.support.spark_driver", str(folder), master],
+                cwd=ROOT,
                 stdout=out,
                 stderr=out,
                 start_new_session=True,

@@ -41,7 +41,7 @@ def http(
     breaker: Breaker | bool = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
-    name: str = "",
+    name: str | None = None,
 ) -> Stack:
     """An HTTP service that answers in JSON.
 
@@ -88,7 +88,7 @@ def sparql(
     breaker: Breaker | bool = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
-    name: str = "",
+    name: str | None = None,
 ) -> Stack:
     """A SPARQL endpoint.
 
@@ -130,7 +130,7 @@ def sql(
     breaker: Breaker | bool = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
-    name: str = "",
+    name: str | None = None,
 ) -> Stack:
     """A database that SQLAlchemy can speak with.
 
@@ -245,7 +245,8 @@ def _stacked(make: Callable[..., Source], where: str, settings: Mapping[str, Any
     own = {name: settings[name] for name in inspect.signature(make).parameters}
     rest = {name: value for name, value in settings.items() if name not in own}
     raw = make(**own)
-    rest["name"] = rest["name"] or _place(where)
+    if rest["name"] is None:
+        rest["name"] = _place(where)
     return stack(raw, per_request=getattr(raw, "most", 100), **rest)
 
 

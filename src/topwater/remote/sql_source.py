@@ -88,6 +88,7 @@ class SqlSource:
 
     Examples
     --------
+    >>> import numpy as np
     >>> source = SqlSource(
     ...     "sqlite://",
     ...     query="with users (id, n) as (values (7, 70), (8, 80)) "

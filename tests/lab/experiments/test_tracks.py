@@ -90,7 +90,9 @@ def test_with_fetches_enough_answers_are_right(workload: Workload, policy: str) 
 )
 def test_with_an_unlimited_budget_answers_are_the_oracles(workload: Workload, policy: str) -> None:
     oracle, source = Oracle.of(workload), Replay(workload.remote)
-    settings = replace(build(workload, Contender(policy), source).settings, budget=Budget())
+    settings = replace(
+        build(workload, Contender(policy), source).settings, budget=Budget(fetches=None)
+    )
     refresher = Refresher(settings, workload.score, workload.windows, 5, source, source.truth)
     for view in workload.views:
         source.now = view.end
