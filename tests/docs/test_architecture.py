@@ -17,7 +17,7 @@ from tests.support.docs_pages import ROOT
 from tests.support.scenarios import Bench, scenario
 from topwater import TopKMonitor, TopKQuery, remote, run, sliding
 from topwater.spark.processor import STATE, MonitorProcessor
-from topwater.spark.stage_one import rows_of
+from topwater.spark.stage_one import partial_rows
 from topwater_lab.services import started
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def one_restart() -> Calls:
     source = remote.memory({1: 5.0, 2: 6.0, 3: 7.0})
     monitor = TopKMonitor.build(QUERY, source=source)
     monitor.ingest(EVENTS)
-    more = rows_of(QUERY, pa.table(EVENTS), 1, 0, 0).to_pylist()
+    more = partial_rows(QUERY, pa.table(EVENTS), 1, 0, 0).to_pylist()
     with Calls() as calls:
         state = (monitor.snapshot(), 0, 1, "")
         tester = TwsTester(MonitorProcessor(QUERY.to_json(), source=pickle.dumps(source)))

@@ -8,7 +8,7 @@ import pytest
 from topwater import TopKQuery, tumbling
 from topwater.monitor.reduction import PartialBatch
 from topwater.spark import stage_one
-from topwater.spark.stage_one import gathered, rows_of
+from topwater.spark.stage_one import gathered, partial_rows
 
 QUERY = TopKQuery(key="key", time="time", score="value", k=1, window=tumbling(10))
 EVENTS = pa.table({"key": [1, 2, 3, 4], "time": [1, 2, 3, 14], "value": [5.0, 7.0, 6.0, 1.0]})
@@ -27,7 +27,7 @@ def test_small_batches_are_gathered_until_they_are_many(monkeypatch: pytest.Monk
 
 
 def test_of_each_pane_only_the_best_are_sent() -> None:
-    batch = rows_of(QUERY, EVENTS, 1, task=5, part=2)
+    batch = partial_rows(QUERY, EVENTS, 1, task=5, part=2)
     assert batch.schema.names == ["shard", "task", "part", "portion"]
     (row,) = batch.to_pylist()
     assert (row["shard"], row["task"], row["part"]) == (0, 5, 2)
@@ -37,7 +37,7 @@ def test_of_each_pane_only_the_best_are_sent() -> None:
 
 
 def test_every_shard_gets_its_keys_and_one_counts_the_events() -> None:
-    rows = rows_of(QUERY, EVENTS, 3, task=0, part=0).to_pylist()
+    rows = partial_rows(QUERY, EVENTS, 3, task=0, part=0).to_pylist()
     assert [row["shard"] for row in rows] == [0, 1, 2]
     parts = [PartialBatch.unpack(row["portion"]) for row in rows]
     assert [part.counted for part in parts].count(True) == 1

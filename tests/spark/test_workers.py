@@ -8,10 +8,10 @@ import sys
 SETTLED = """
 import gc
 import duckdb
-from topwater.spark.workers import settle
-settle()
+from topwater.spark.workers import set_modules_aside
+set_modules_aside()
 print(gc.get_freeze_count())
-settle()
+set_modules_aside()
 print(gc.get_freeze_count() > 10_000)
 """
 

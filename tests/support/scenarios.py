@@ -27,7 +27,7 @@ from topwater.remote.replay import Replay
 from topwater.scoring import Formula
 from topwater.spark.answer_rows import merged, packed_schema
 from topwater.spark.processor import STATE, MonitorProcessor
-from topwater.spark.stage_one import rows_of
+from topwater.spark.stage_one import partial_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -273,7 +273,7 @@ class Bench:
         for at, (start, end) in enumerate(itertools.pairwise(bounds)):
             if start < end:
                 part = file.slice(start, end - start)
-                batch = rows_of(self._each.query, part, self._shards, at // 2, at % 2)
+                batch = partial_rows(self._each.query, part, self._shards, at // 2, at % 2)
                 rows += [Row(**row) for row in batch.to_pylist()]
         self._rng.shuffle(rows)
         return rows

@@ -113,7 +113,7 @@ class Panes:
         """Forget what is in no window after ``window``."""
         if window < self._current:
             return
-        self._settle(window)
+        self._fold_due(window)
         self._current = window + 1
         first, _ = self.windows.panes_in(self._current)
         self._kept = self._kept.take(self._kept.leaves >= self._current)
@@ -156,12 +156,12 @@ class Panes:
         return pool.take(answers), sizes, kept
 
     def __iter__(self) -> Iterator[tuple[float, int, object]]:
-        self._settle(self._current)
+        self._fold_due(self._current)
         items = self._kept.items
         return zip(items.score.tolist(), items.time.tolist(), items.key.tolist(), strict=True)
 
     def __len__(self) -> int:
-        self._settle(self._current)
+        self._fold_due(self._current)
         return len(self._kept.items)
 
     def snapshot(self) -> Items:
@@ -186,7 +186,7 @@ class Panes:
         """The last window of each pane."""
         return panes // self.windows.panes_per_step
 
-    def _settle(self, window: int) -> None:
+    def _fold_due(self, window: int) -> None:
         """Fold the runs of all panes that ``window`` reaches."""
         last = self.windows.panes_in(window)[1]
         due, self._runs = split(self._runs, last)

@@ -61,7 +61,7 @@ class Asked:
         ([10.0, nan, nan, nan], ['', 'doubled', '', ''])
         """
         values, why = np.full(self.size, np.nan), np.full(self.size, "", object)
-        told = self._told(found)
+        told = self._matches(found)
         for text, value in told.values.items():
             values[self.rows[text]] = value
         for text in told.doubled:
@@ -76,7 +76,7 @@ class Asked:
             why=np.full(self.size, problem, object),
         )
 
-    def _told(self, found: Iterable[tuple[Any, Any]]) -> Matches:
+    def _matches(self, found: Iterable[tuple[Any, Any]]) -> Matches:
         """By key, its value."""
         told = Matches()
         for key, value in found:

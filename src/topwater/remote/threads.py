@@ -183,10 +183,10 @@ def _next(yard: _Yard) -> None:
         result = work.calls[at]()
     yard.change.acquire()
     work.running -= 1
-    _settle(yard, work, at, result)
+    _hand_in(yard, work, at, result)
 
 
-def _settle(yard: _Yard, work: _Work[Any], at: int, result: Any) -> None:
+def _hand_in(yard: _Yard, work: _Work[Any], at: int, result: Any) -> None:
     if work.over:
         _lose(yard, -1)
         return

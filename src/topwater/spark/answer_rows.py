@@ -106,7 +106,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         # Inside, larger always ranks higher.
         score = pc.negate(score) if query.score.order == "smallest" else score
         lists["score"] = score.to_pylist()
-    columns = [_told(table, name).to_pylist() for name in query.names_taken]
+    columns = [_aggregate_values(table, name).to_pylist() for name in query.names_taken]
     lists["values"] = [list(row) for row in zip(*columns, strict=True)] or [[] for _ in range(rows)]
     return {
         **empty,
@@ -119,7 +119,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
     }
 
 
-def _told(table: pa.Table, name: str) -> pa.ChunkedArray:
+def _aggregate_values(table: pa.Table, name: str) -> pa.ChunkedArray:
     """What a partial aggregate says; that of a mean is a sum and a number of events."""
     column = table.column(name)
     events = f"{name}#"

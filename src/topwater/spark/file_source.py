@@ -36,8 +36,8 @@ from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
 from topwater.query import TopKQuery
-from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, rows_of
-from topwater.spark.workers import settle
+from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, partial_rows
+from topwater.spark.workers import set_modules_aside
 from topwater.validation import whole_of
 
 FORMAT = "topwater-files"
@@ -212,13 +212,13 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The portions of one file."""
         if not isinstance(partition, OneFile):
             raise TypeError(f"not a partition of this source: {partition!r}")
-        settle()
+        set_modules_aside()
         query = TopKQuery.from_json(self._query)
         with _opened(self._folder, partition.file) as file:
             batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)
             for part, batch in enumerate(batches):
                 table = pa.Table.from_batches([batch])
-                yield rows_of(query, table, self._shards, partition.task, part)
+                yield partial_rows(query, table, self._shards, partition.task, part)
 
 
 def used(query: TopKQuery) -> list[str]:

@@ -154,12 +154,12 @@ def _origin(answers: DataFrame) -> _Origin:
     """What the schema says, or that of the rows from which these were made."""
     for column in answers.schema:
         if OBSERVED in column.metadata:
-            return _told(column.metadata[OBSERVED])
+            return _origin_of(column.metadata[OBSERVED])
     for plan in _plans(answers._jdf.queryExecution().analyzed()):
         for number in range(plan.output().size()):
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
-                return _told(json.loads(metadata.getMetadata(OBSERVED).json()))
+                return _origin_of(json.loads(metadata.getMetadata(OBSERVED).json()))
     raise QueryError(
         "these rows were not made by topk() or standing()",
         field="answers",
@@ -167,7 +167,7 @@ def _origin(answers: DataFrame) -> _Origin:
     )
 
 
-def _told(metadata: Mapping[str, Any]) -> _Origin:
+def _origin_of(metadata: Mapping[str, Any]) -> _Origin:
     query = metadata.get("query")
     return _Origin(
         None if query is None else TopKQuery.from_json(query),

@@ -190,7 +190,7 @@ class Watch:
         self.error: Exception | None = None
         self._spark = spark
         self._take = take
-        listener = _Listener(self._told)
+        listener = _Listener(self._pass_on)
         self._listener: _Listener | None = listener
         spark.streams.addListener(listener)
 
@@ -207,7 +207,7 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _told(self, event: QueryProgressEvent) -> None:
+    def _pass_on(self, event: QueryProgressEvent) -> None:
         try:
             progress = Progress.of(event.progress)
             if progress is not None:
@@ -274,13 +274,13 @@ class JsonLines:
 
 class _Listener(StreamingQueryListener):
     def __init__(self, told: Callable[[QueryProgressEvent], None]) -> None:
-        self._told = told
+        self._pass_on = told
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         pass
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        self._told(event)
+        self._pass_on(event)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
         pass

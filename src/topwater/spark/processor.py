@@ -25,7 +25,7 @@ from topwater.spark.answer_rows import packed, packed_late
 from topwater.spark.heartbeats import heeded
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.sieve import MARK, plain, read_partial_batch
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +77,7 @@ class MonitorProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        settle()
+        set_modules_aside()
         self._state = handle.getValueState(
             STATE, "snapshot binary, shard int, shards int, origin string"
         )

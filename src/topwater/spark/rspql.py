@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from topwater.spark.topk import rows_of
+from topwater.spark.topk import answer_frame
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
@@ -141,5 +141,7 @@ def rspql(
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)
     bindings = bindings_of(spark, plan, streams)
-    answers = rows_of(bindings, plan.query(), source, shards=shards, idle=idle, origin=plan.origin)
+    answers = answer_frame(
+        bindings, plan.query(), source, shards=shards, idle=idle, origin=plan.origin
+    )
     return shown_rows(answers, plan)

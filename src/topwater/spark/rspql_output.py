@@ -15,7 +15,7 @@ from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
@@ -72,7 +72,7 @@ def _rows(plan: Plan, table: pa.Table) -> Rows:
 
 
 def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    set_modules_aside()
     kinds = {
         each.name: pa.string() if each.role == "key" else pa.float64() for each in plan.projection
     }
@@ -88,7 +88,7 @@ def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
 
 
 def _constructs(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    set_modules_aside()
     parts = list(batches)
     if not parts:
         return
@@ -136,7 +136,7 @@ class Changes(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        settle()
+        set_modules_aside()
         self._state = handle.getValueState("before", "rows string")
 
     def handleInputRows(  # noqa: N802

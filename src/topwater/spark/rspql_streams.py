@@ -27,7 +27,7 @@ from topwater.rspql.rdf.pattern_match import Matcher
 from topwater.rspql.registration import streams_of
 from topwater.spark.rspql import Mapped, Rdf, Stream
 from topwater.spark.score_columns import quoted
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
@@ -123,7 +123,7 @@ def _wrong(stream: str, column: str, found: str, wanted: str) -> QueryError:
 
 
 def _matches(matcher: Matcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    set_modules_aside()
     key = " ".join(matcher.keys)
     for batch in batches:
         found = matcher.match(pa.Table.from_batches([batch]))

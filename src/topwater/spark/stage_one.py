@@ -23,7 +23,7 @@ from topwater.query import TopKQuery
 from topwater.scoring import Formula
 from topwater.spark.score_columns import quoted, rank_score
 from topwater.spark.sieve import sieved
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +64,9 @@ def crossing(query: TopKQuery, schema: StructType) -> tuple[list[Column], TopKQu
     return [*map(quoted, dict.fromkeys(ours)), score.alias(_SCORE)], inside
 
 
-def rows_of(query: TopKQuery, table: pa.Table, shards: int, task: int, part: int) -> pa.RecordBatch:
+def partial_rows(
+    query: TopKQuery, table: pa.Table, shards: int, task: int, part: int
+) -> pa.RecordBatch:
     """A table of events as rows of ``PORTIONS``."""
     found = [(shard, each.pack()) for shard, each in reduce_for_shards(query, table, shards)]
     return pa.RecordBatch.from_arrays(
@@ -82,12 +84,12 @@ def _reducer(
     query: str, shards: int
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        settle()
+        set_modules_aside()
         built = TopKQuery.from_json(query)
         context = TaskContext.get()
         task = 0 if context is None else context.partitionId()
         for part, table in enumerate(gathered(batches)):
-            yield rows_of(built, table, shards, task, part)
+            yield partial_rows(built, table, shards, task, part)
 
     return reduce
 

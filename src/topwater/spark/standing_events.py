@@ -21,7 +21,7 @@ from topwater.monitor.shards import shard_of
 from topwater.spark.score_columns import quoted
 from topwater.spark.stage_one import gathered
 from topwater.spark.standing_queries import FIELDS
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 from topwater.tables import pack
 from topwater.windows import FARTHEST
 
@@ -113,7 +113,7 @@ def usable(table: pa.Table) -> tuple[pa.Table, Counts]:
 
 
 def _pack_events(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    set_modules_aside()
     for part, table in enumerate(gathered(batches)):
         kept, counts = usable(table)
         meta = {name: getattr(counts, name) for name in Counts.__slots__}
@@ -121,7 +121,7 @@ def _pack_events(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _pack_changes(shards: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    settle()
+    set_modules_aside()
     for part, table in enumerate(gathered(batches)):
         names = table.column("name")
         nameless = 0 if pa.types.is_integer(names.type) else ""

@@ -33,7 +33,7 @@ from topwater.spark.standing_events import (
 )
 from topwater.spark.standing_queries import apply
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
-from topwater.spark.workers import settle
+from topwater.spark.workers import set_modules_aside
 from topwater.standing import Results, Standing, StandingQuery
 from topwater.tables import keys_from_arrow, unpack
 
@@ -88,7 +88,7 @@ class StandingProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
-        settle()
+        set_modules_aside()
         self._state = handle.getValueState(STATE, "snapshot binary")
 
     def handleInputRows(  # noqa: N802
@@ -111,7 +111,7 @@ class StandingProcessor(StatefulProcessor):
             yield from map(_results, found)
         elif events.num_rows:
             yield from _answers(standing)
-        yield _told(standing, shard, counts, before, len(changes), refused)
+        yield _result_rows(standing, shard, counts, before, len(changes), refused)
 
     def _standing(self, shard: int) -> Standing:
         stored = self._state.get()
@@ -257,7 +257,7 @@ def _answers(standing: Standing) -> Iterator[pd.DataFrame]:
     )
 
 
-def _told(
+def _result_rows(
     standing: Standing,
     shard: int,
     counts: Counts,

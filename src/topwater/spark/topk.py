@@ -108,10 +108,10 @@ def topk(
     SourceError
         If the source can't be reached, and was told to stop then.
     """
-    return rows_of(events, query, source, shards=shards, late_rows=late_rows, idle=idle)
+    return answer_frame(events, query, source, shards=shards, late_rows=late_rows, idle=idle)
 
 
-def rows_of(
+def answer_frame(
     events: DataFrame | Files,
     query: TopKQuery,
     source: Source | None,

@@ -14,7 +14,7 @@ from itertools import count
 _tasks = count()
 
 
-def settle() -> None:
+def set_modules_aside() -> None:
     """Set aside what a worker has loaded. To be called when a task begins.
 
     The first task loads the modules; it is over, and its garbage gone, when the second begins.

@@ -139,7 +139,7 @@ class Recording:
     def _time(self, line: bytes) -> Millis:
         """When the event of a line was."""
         try:
-            told = self._told(line.decode())
+            told = self._time_text(line.decode())
             if not isinstance(told, str):
                 return int(told * 1000) if self._counts_seconds else int(told)
             if told.strip().lstrip("-").isdigit():
@@ -150,7 +150,7 @@ class Recording:
         except (ValueError, TypeError, KeyError, IndexError, OverflowError):
             return UNKNOWN
 
-    def _told(self, line: str) -> Any:
+    def _time_text(self, line: str) -> Any:
         if self._settings.format in ("ntriples", "nquads"):
             return line.partition("\t")[0]
         if self._settings.format == "csv":

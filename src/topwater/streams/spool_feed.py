@@ -77,7 +77,7 @@ class Feed(ABC):
                 self.serve()
                 continue
             except (OSError, SourceError) as error:
-                self._told(error)
+                self._log_retry(error)
             except Exception as error:
                 self.problem = error  # the query is told, and stops
                 return
@@ -92,5 +92,5 @@ class Feed(ABC):
         while self.spool.size > self._limit // 2 and not self.stopping.wait(0.05):
             pass
 
-    def _told(self, error: Exception) -> None:
+    def _log_retry(self, error: Exception) -> None:
         logging.getLogger("topwater").warning("%s: %s; trying again", type(self).__name__, error)

@@ -53,7 +53,7 @@ def test_a_name_of_four_letters_is_a_skyband_and_its_filter(
     name: str, skyband: type, own: type
 ) -> None:
     found: Any = structure(name, counting(100, 5), k=3)
-    parts = [type(each) for each in vars(found).values() if hasattr(each, "settle")]
+    parts = [type(each) for each in vars(found).values() if hasattr(each, "fill_top")]
     assert parts == [skyband, own]
     assert found.buffer == largest_buffer(20)
 

@@ -106,6 +106,6 @@ def test_check_notices_a_wrong_answer() -> None:
     hybrid = auto()
     played(hybrid, stream(np.random.default_rng(1).random(400).tolist()))
     hybrid._inner.expire(300)
-    hybrid._inner.settle()
+    hybrid._inner.fill_top()
     with pytest.raises(AssertionError, match="not the best"):
         hybrid.check()

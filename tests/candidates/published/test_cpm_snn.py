@@ -75,6 +75,6 @@ def test_check_notices_a_lost_object(make: Callable[[int], Gridded]) -> None:
     query = make(2)
     played(query, Stream([5.0, 4.0, 3.0, 2.0], [1, 2, 3, 4], 9, 2))
     query.memory.expire(1)
-    query.memory.settle()
+    query.memory.fill_top()
     with pytest.raises(AssertionError, match="not the best of the window"):
         query.check()

@@ -24,7 +24,7 @@ def trees(*scores: float, k: int = 2) -> Hoarding:
     found = Hoarding(k)
     for stamp, score in enumerate(scores, 1):
         found.add(Seen(score, stamp, stamp))
-        found.settle()
+        found.fill_top()
     return found
 
 
@@ -64,7 +64,7 @@ def test_what_left_is_replaced_by_the_best_candidate_that_is_still_there() -> No
     found = trees(9, 7, 8, 5, 6, k=2)
     found.expire(3)
     assert found.top() == []
-    assert keys(found.settle()) == [5, 4]
+    assert keys(found.fill_top()) == [5, 4]
     found.check()
     assert len(found) == 2
 
@@ -74,7 +74,7 @@ def test_what_came_too_late_is_not_taken_and_time_does_not_go_back() -> None:
     found.expire(4)
     found.expire(2)
     found.add(Seen(9.0, "late", stamp=4))
-    assert found.settle() == []
+    assert found.fill_top() == []
     assert len(found) == 0
 
 
@@ -82,7 +82,7 @@ def test_what_was_overtaken_before_settling_never_entered() -> None:
     found = trees(1, 2)
     for key, score in (("a", 3.0), ("b", 4.0), ("c", 5.0)):
         found.add(Seen(score, key, stamp=3))
-    assert [each.key for each in found.settle()] == ["b", "c"]
+    assert [each.key for each in found.fill_top()] == ["b", "c"]
 
 
 def test_each_object_is_told_once() -> None:

@@ -69,7 +69,7 @@ def test_strict_keeps_the_skyband_and_nothing_else(stream: Stream) -> None:
         window.append(Seen(score, place, stamp))
         strict.expire(stamp - stream.width)
         strict.add(window[-1])
-        strict.settle()
+        strict.fill_top()
         window = [each for each in window if each.stamp > stamp - stream.width]
         assert {*strict.kept()} == {
             each
@@ -87,7 +87,7 @@ def test_relaxed_keeps_the_skyband_and_little_more() -> None:
         for each in (strict, relaxed):
             each.expire(stamp - 500)
             each.add(seen)
-            each.settle()
+            each.fill_top()
         assert {*strict.kept()} <= {*relaxed.kept()}
         sizes.append((len(strict), len(relaxed)))
     strictly, lazily = np.mean(sizes[1000:], axis=0)
@@ -134,7 +134,7 @@ def test_what_will_fill_the_top_is_no_candidate_any_more() -> None:
     pa = Probabilistic(1, limit=3, additional=0)
     for stamp, score in enumerate([9.0, 5.0, 4.0, 3.0]):
         pa.add(Seen(score, stamp, stamp))
-        pa.settle()
+        pa.fill_top()
     assert pa.threshold == 3.0
     pa.expire(0)
     assert pa.threshold == -np.inf
@@ -144,11 +144,11 @@ def test_a_raised_limit_takes_more() -> None:
     pa = Probabilistic(1, limit=1, additional=0)
     for stamp in range(10):
         pa.add(Seen(float(-stamp), stamp, stamp))
-        pa.settle()
+        pa.fill_top()
     assert len(pa) == 2
     pa.allow(5)
     for stamp in range(10, 20):
         pa.add(Seen(float(-stamp), stamp, stamp))
-        pa.settle()
+        pa.fill_top()
     pa.check()
     assert len(pa) == 6

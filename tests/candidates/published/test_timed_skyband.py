@@ -109,14 +109,14 @@ def test_the_estimate_forgets_what_left_and_never_falls() -> None:
     for stamp in range(1000):
         for _ in range(20):
             pa.add(Seen(0.0, 0, stamp))
-            pa.settle()
+            pa.fill_top()
         pa.expire(stamp - 64)
-        pa.settle()
+        pa.fill_top()
         pa.check()
     assert pa.objects == GUESS
     for number in range(GUESS):
         pa.add(Seen(0.0, number, 1000))
-        pa.settle()
+        pa.fill_top()
     assert GUESS < pa.objects <= 2 * GUESS + 4000
     pa.expire(2000)
     assert pa.objects > GUESS

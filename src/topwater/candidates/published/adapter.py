@@ -65,7 +65,7 @@ class Stepped:
             self.structure.expire(pane - self.windows.panes_per_window)
             for score, time, key in rows(items):
                 self.structure.add(Seen(score, key, pane, time))
-                self.structure.settle()
+                self.structure.fill_top()
 
     def top(self, window: int) -> Items:
         """The best k of a window, best first."""
@@ -80,7 +80,7 @@ class Stepped:
         if window >= self._current:
             self._current = window + 1
             self.structure.expire(self.windows.panes_in(self._current)[0] - 1)
-            self.structure.settle()
+            self.structure.fill_top()
 
     def __iter__(self) -> Iterator[tuple[float, int, object]]:
         return rows(self.snapshot())

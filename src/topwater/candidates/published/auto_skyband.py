@@ -122,9 +122,9 @@ class Hybrid:
             self._spread.append(seen.score)
             self._decide(seen.stamp)
 
-    def settle(self) -> list[Seen]:
+    def fill_top(self) -> list[Seen]:
         """Fill the top-k, repair it if PA would be wrong, and tell what entered it."""
-        entered = self._inner.settle()
+        entered = self._inner.fill_top()
         if self._pa is not None and self._misses(self._pa):
             self.repairs += 1
             self._alarmed = self._block * self._length
@@ -209,7 +209,7 @@ class Hybrid:
         ranked = sorted(self._window, key=_RANK)
         for each in ranked[:most]:
             self._pa.add(each)
-            self._pa.settle()
+            self._pa.fill_top()
         for each in ranked[most:]:
             self._reject(each)
         self._take_over(self._pa)
@@ -222,13 +222,13 @@ class Hybrid:
         for each in self._window:
             exact.expire(each.stamp - self.width)
             exact.add(each)
-            exact.settle()
+            exact.fill_top()
         self._take_over(exact)
 
     def _take_over(self, structure: Structure) -> None:
         if self._until > -math.inf:
             structure.expire(int(self._until))
-            structure.settle()
+            structure.fill_top()
         self._inner = structure
         self._rebuilt = True
         self.switches += 1

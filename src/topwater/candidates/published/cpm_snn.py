@@ -150,9 +150,9 @@ class Gridded:
         if watched and (self._bound is None or seen.rank < self._bound):
             self.memory.add(seen)
 
-    def settle(self) -> list[Seen]:
+    def fill_top(self) -> list[Seen]:
         """Fill the top-k, by a search if need be, and tell what entered it."""
-        entered = self.memory.settle()
+        entered = self.memory.fill_top()
         if len(self.memory) < min(self.k, len(self._ages)):
             entered = self._search()
         top = self.memory.top()
@@ -187,7 +187,7 @@ class Gridded:
         for each in self._cells.best(self.k):
             self.memory.add(each)
         self._bound = None
-        entered = self.memory.settle()
+        entered = self.memory.fill_top()
         if len(self.memory) < self.k:
             self._watch(-math.inf)
         return entered

@@ -97,7 +97,7 @@ class Filtered:
         # The newest window with such stamps gone ends ``width`` later.
         leaves = until + self.width - self.buffer
         self.filter.expire(leaves)
-        self.filter.settle()
+        self.filter.fill_top()
         for left in self._recent.pop_until(leaves):
             if left in self._waiting:
                 self._waiting.remove(left)
@@ -110,14 +110,14 @@ class Filtered:
             self._attempt(seen)
             return
         self.filter.add(seen)
-        self.filter.settle()
+        self.filter.fill_top()
         self._recent.add(seen)
         if not self._attempt(seen):
             self._waiting.add(seen)
 
-    def settle(self) -> list[Seen]:
+    def fill_top(self) -> list[Seen]:
         """Fill the k-skyband's top-k, and tell what entered it."""
-        return self.skyband.settle()
+        return self.skyband.fill_top()
 
     @property
     def threshold(self) -> float:

@@ -2,7 +2,7 @@
 
 An object has a *stamp*, a whole number: its position, its time or its pane. The window is what has
 a stamp above ``until``; a stamp that leaves takes its objects along. At each step a structure drops
-what left (``expire``), takes the arrival (``add``), and fills its top-k (``settle``).
+what left (``expire``), takes the arrival (``add``), and fills its top-k (``fill_top``).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Seen:
 class Structure(Protocol):
     """What answers one query while objects come and go.
 
-    After ``settle``, ``top`` is the k best of what the structure knows of the window. It is exact
+    After ``fill_top``, ``top`` is the k best of what the structure knows of the window. It is exact
     unless the structure says otherwise.
     """
 
@@ -75,7 +75,7 @@ class Structure(Protocol):
     def add(self, seen: Seen) -> None:
         """Take an arrival; it may be older than others."""
 
-    def settle(self) -> list[Seen]:
+    def fill_top(self) -> list[Seen]:
         """Fill the top-k, and tell what entered it since it was last filled."""
 
     def top(self) -> list[Seen]:
@@ -151,7 +151,7 @@ class Trees:
         else:
             self._candidates.add(seen)
 
-    def settle(self) -> list[Seen]:
+    def fill_top(self) -> list[Seen]:
         """Fill the top-k from the candidates, and tell what entered it."""
         while len(self._top) < self.k and self._candidates:
             head = self._candidates.pop(0)
@@ -232,7 +232,7 @@ class ResultStream:
         """One step: the window moves to ``stamp``, the object arrives; best first."""
         self.structure.expire(stamp - self.width)
         self.structure.add(Seen(score, stamp if key is None else key, stamp))
-        fresh = [each for each in self.structure.settle() if not each.reported]
+        fresh = [each for each in self.structure.fill_top() if not each.reported]
         for each in fresh:
             each.reported = True
         return sorted(fresh, key=attrgetter("rank"))

@@ -43,7 +43,7 @@ class Relaxed(Trees):
     >>> band = Relaxed(1, gamma=0.5)
     >>> for stamp, score in enumerate([5.0, 7.0, 6.0, 1.0], 1):
     ...     band.add(Seen(score, stamp, stamp))
-    ...     _ = band.settle()
+    ...     _ = band.fill_top()
     >>> [each.key for each in band.top()], [each.key for each in band.candidates()]
     ([2], [3, 1, 4])
     """

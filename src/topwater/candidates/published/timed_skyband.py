@@ -33,7 +33,7 @@ class Estimated(Probabilistic):
     >>> pa = Estimated(2, width=1_000)
     >>> for number in range(10_001):
     ...     pa.add(Seen(0.0, number, stamp=number // 100))
-    ...     _ = pa.settle()
+    ...     _ = pa.fill_top()
     >>> pa.objects, pa.limit == limit(2, 20_002)
     (20002, True)
     """
