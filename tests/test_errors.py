@@ -9,6 +9,7 @@ import pytest
 
 from topwater import errors
 from topwater.errors import (
+    LONGEST,
     BatchError,
     EnvironmentProblem,
     QueryError,
@@ -63,3 +64,11 @@ def test_what_the_laboratory_has() -> None:
     error = lab_missing("the command bench")
     assert isinstance(error, EnvironmentProblem)
     assert error.fix == 'pip install "topwater[lab]"'
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_told_is_not_endless(kind: type[TopwaterError]) -> None:
+    """A text from outside, of any length, may be part of it."""
+    error = kind("a" * 10_000_000, fix="b" * 10_000_000)
+    assert error.problem == "a" * (LONGEST - 1) + "…"
+    assert len(str(error)) < 3 * LONGEST

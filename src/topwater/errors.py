@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+LONGEST = 2_000
+"""Characters in the longest problem, and in the longest fix, that are told."""
+
+
+def shortened(text: str, longest: int = LONGEST) -> str:
+    """The beginning of a text that is too long: what is told may be from outside.
+
+    Examples
+    --------
+    >>> shortened("a" * 100, 5)
+    'aaaa…'
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
 
 class TopwaterError(Exception):
     """The root of all errors raised on purpose.
@@ -21,9 +35,9 @@ class TopwaterError(Exception):
     """
 
     def __init__(self, problem: str, *, fix: str = "") -> None:
-        self.problem = problem
-        self.fix = fix
-        super().__init__(f"{problem}\n  fix: {fix}" if fix else problem)
+        self.problem = shortened(problem)
+        self.fix = shortened(fix)
+        super().__init__(f"{self.problem}\n  fix: {self.fix}" if fix else self.problem)
 
 
 class QueryError(TopwaterError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from decimal import Decimal
 from typing import Any
 
@@ -72,3 +73,12 @@ def test_keys_that_were_not_asked_for_did_not_fail() -> None:
     assert got.problems() == {"limited": 1}
     assert np.isnan(got.values).all()
     assert (got.seconds, got.wait) == (0.5, 3.0)
+
+
+def test_a_long_text_is_not_a_number_and_takes_no_time() -> None:
+    """The expression took the square of the length, and held the interpreter's lock all along."""
+    began = time.thread_time()
+    for text in ("1" * 500_000, "1" * 500_000 + "x", " " * 500_000, "1e" + "9" * 500_000):
+        assert math.isnan(number(text))
+    assert number("0." + "1" * 900) == pytest.approx(1 / 9)
+    assert time.thread_time() - began < 0.5

@@ -100,3 +100,16 @@ def test_what_is_shown_is_not_endless() -> None:
     assert shown("a") == "'a'"
     assert len(shown("a" * 10_000)) < 300
     assert shown(10**10_000) == "a int that is too long to show"
+
+
+def test_what_is_shown_of_more_than_fits_in_memory() -> None:
+    """Ten lists in ten lists in ten lists, twenty times: a few lines of YAML."""
+    bomb: Any = ["lol"]
+    for _ in range(20):
+        bomb = [bomb] * 10
+    itself: Any = {}
+    itself["again"] = (itself,)
+    for value in (bomb, {"a": bomb}, (bomb,), itself):
+        assert len(shown(value)) == 200
+    for small in ({"a": (1,), "b": []}, [1, 2.5, None, b"x"], (), (1, 2), {}, "it's"):
+        assert shown(small) == repr(small)

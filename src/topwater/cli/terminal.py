@@ -25,9 +25,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 
 _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")
-_CODED = re.compile(
-    r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+?)(?:\s+SQLSTATE: \w+)?$"
-)
+_CODED = re.compile(r"\[(?!STREAM_FAILED)[A-Z]+(?:_[A-Z]+)+(?:\.[A-Z_]+)*\] (.+)")
 _OURS = re.compile(r"^topwater\.errors\.\w+: (.+)\n  fix: (.+)$", re.MULTILINE)
 """An error of ours that was raised in another process of Spark's."""
 _CALLED = "py4j.protocol.Py4JJavaError"
@@ -140,7 +138,9 @@ def cause(error: BaseException) -> str:
         raised = [line for line in lines if _RAISED.match(line)]
         if not raised or not raised[-1].startswith(_CALLED):
             return one_line((raised or lines)[-1])
-    coded = [found[1] for line in lines if (found := _CODED.search(line))]
+    coded = [
+        found[1].partition(" SQLSTATE: ")[0] for line in lines if (found := _CODED.search(line))
+    ]
     return one_line((coded or lines)[-1])
 
 

@@ -18,8 +18,9 @@ Place: TypeAlias = tuple[str, ...]
 ENDINGS = (".toml", ".yaml", ".yml")
 """Of the files that describe a job."""
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?")
-_SETTING = re.compile(r"""\s*((?:"[^"]*"|'[^']*'|[\w.-]+)(?:\s*\.\s*(?:"[^"]*"|[\w-]+))*)\s*=""")
+_HEADER = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
+_NAME = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
+_SETTING = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
 _PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*(?:\.|$)""")
 
 
@@ -160,8 +161,8 @@ def _toml_lines(text: str) -> dict[Place, int]:
     found: dict[Place, int] = {}
     table: Place = ()
     for number, line in enumerate(text.splitlines(), 1):
-        if (header := _HEADER.fullmatch(line)) is not None:
-            table = _parts(header[1])
+        if (header := _HEADER.fullmatch(line)) is not None and (parts := _parts(header[1])):
+            table = parts
             found.setdefault(table, number)
         elif (setting := _SETTING.match(line)) is not None:
             found.setdefault((*table, *_parts(setting[1])), number)
@@ -169,7 +170,15 @@ def _toml_lines(text: str) -> dict[Place, int]:
 
 
 def _parts(name: str) -> Place:
-    return tuple(a or b or c for a, b, c in _PART.findall(name))
+    """The names between the dots; nothing if it is not all names."""
+    parts, at = [], 0
+    while at < len(name):
+        found = _PART.match(name, at)
+        if found is None:
+            return ()
+        parts.append(found[found.lastindex or 0])
+        at = found.end()
+    return () if name.endswith(".") else tuple(parts)
 
 
 def _read_yaml(path: Path, text: str) -> Written:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from topwater.rspql import Plan
 
 TABLES = ("query", "streams", "services", "sink", "spark", "live")
+_PASS = re.compile(r"pass services=\{'?([^{}]+?)'?: …\}")
 _FIX = r"pass --service '\1=URL', or write it under [services]"
 
 
@@ -63,7 +64,7 @@ def _planned(path: Path, services: Mapping[str, Any]) -> Plan:
     try:
         plan = parse(text_of(path, "the query"), services=services)
     except QueryError as error:
-        fix = re.sub(r"pass services=\{'?(.+?)'?: …\}", _FIX, error.fix)
+        fix = _PASS.sub(_FIX, error.fix)
         raise QueryError(f"{path}, {error.problem}", fix=fix) from None
     if plan.windows[0].by == "count":
         raise QueryError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -13,11 +12,10 @@ from topwater.jobs.job_file import Written
 from topwater.jobs.job_streams import JobStream, stream_of
 from topwater.jobs.remote_side import source_of
 from topwater.query import TopKQuery
-from topwater.validation import millis, suggestion
+from topwater.validation import millis, shown, suggestion
 from topwater.windows import Windows
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
-_WINDOW = re.compile(r"\s*(?:the last\s+)?(.+?)(?:\s*,?\s*every\s+(.+?))?\s*", re.IGNORECASE)
 _WHOLE = frozenset({"bigint", "byte", "int", "integer", "long", "short", "smallint", "tinyint"})
 _KEY = (_WHOLE | {"char", "string", "varchar"}, "use text or whole numbers")
 _TIME = (
@@ -77,13 +75,14 @@ def _window(given: Mapping[str, Any]) -> Any:
 
 
 def _window_in_words(window: str) -> dict[str, int]:
-    found = _WINDOW.fullmatch(window)
+    text = " ".join(window.lower().split()).removeprefix("the last ")
+    width, every, step = text.partition("every ")
+    width = width.rstrip().removesuffix(",")
     try:
-        width, step = ("", "") if found is None else (found[1], found[2] or found[1])
-        return {"width": millis(width), "step": millis(step)}
+        return {"width": millis(width), "step": millis(step if every else width)}
     except QueryError:
         raise QueryError(
-            f"{window!r} is not a window",
+            f"{shown(window)} is not a window",
             field="window",
             fix='write "9 min every 3 min", or "10 min" for windows side by side',
         ) from None

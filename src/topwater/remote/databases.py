@@ -42,15 +42,16 @@ _STATES: Mapping[str, Problem] = {
 }
 """What SQLSTATEs mean for a key: the whole of one, or its class. All others are ``server``."""
 
-_TEXTS: tuple[tuple[str, Problem], ...] = (
-    (r"time-?out|timed out", "timeout"),
-    (r"too many (clients|connections)|connection slots|starting up|shutting down", "refused"),
-    (r"refused|resolve|translate host|name or service|no such file|unreachable", "refused"),
-    (r"password|authentication|pg_hba|no encryption", "client"),
-    (r"(database|role|user)\s+does not exist|not permitted|invalid", "client"),
-    (r"\bssl|certificate|tls", "tls"),
-    (r"closed|reset|broken pipe|lost|terminating", "dropped"),
-)
+_SIGNS: Mapping[str, Problem] = {
+    r"time-?out|timed out": "timeout",
+    r"too many (clients|connections)|connection slots|starting up|shutting down": "refused",
+    r"refused|resolve|translate host|name or service|no such file|unreachable": "refused",
+    r"password|authentication|pg_hba|no encryption": "client",
+    r"(database|role|user)\s+does not exist|not permitted|invalid": "client",
+    r"\bssl|certificate|tls": "tls",
+    r"closed|reset|broken pipe|lost|terminating": "dropped",
+}
+_TEXTS = tuple((re.compile(sign), problem) for sign, problem in _SIGNS.items())
 """What failures to connect look like: without a SQLSTATE, only their text tells them apart."""
 
 _BARE = {"no_parameters": True}
@@ -231,7 +232,7 @@ def database(url: sa.URL) -> Database:
 def _told_by(text: str) -> Problem | None:
     # Names of hosts and users stand in quotes, and may be any word.
     lowered = re.sub(r"'[^']*'|\"[^\"]*\"", "", text.lower())
-    return next((problem for sign, problem in _TEXTS if re.search(sign, lowered)), None)
+    return next((problem for sign, problem in _TEXTS if sign.search(lowered)), None)
 
 
 def _millis(seconds: float) -> int:

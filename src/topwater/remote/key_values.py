@@ -18,7 +18,9 @@ import numpy as np
 
 from topwater.model import Fetched, KeyArray, Problem
 
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+_LONGEST = 1_000
+"""Characters in the longest text that is read as a number: a double says no more in 767 digits."""
 
 
 def number(value: Any) -> float:
@@ -32,7 +34,7 @@ def number(value: Any) -> float:
     [nan, nan, nan, nan, nan, nan]
     """
     if not isinstance(value, bool | int | float | Decimal) and not (
-        isinstance(value, str) and _NUMBER.fullmatch(value)
+        isinstance(value, str) and len(value) <= _LONGEST and _NUMBER.fullmatch(value)
     ):
         return math.nan
     try:

@@ -16,7 +16,9 @@ MOST_ROWS = 50_000
 """Rows read for one request. More of them are not a look-up by key."""
 
 _NAME = re.compile(r'(?:"((?:[^"]|"")+)"|([^".]+))(?:\.|$)')
-_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/""", re.DOTALL)
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?(?:\*/|\Z)""", re.DOTALL)
+
+_SELECT = re.compile(r"[\s(]*+(?:select|with|values)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def checked(query: str) -> str:
         )
     if ";" in bare:
         raise QueryError("is more than one statement", field="query", fix=fix)
-    if not re.match(r"(?i)\s*\(*\s*(select|with|values)\b", bare):
+    if not _SELECT.match(bare):
         raise QueryError("does not begin with select", field="query", fix=fix)
     columns = _count_columns(bare)
     if columns is not None and columns != 2:
@@ -152,15 +154,17 @@ def checked(query: str) -> str:
 
 def _count_columns(bare: str) -> int | None:
     """How many columns the outermost SELECT has; None where only the database knows."""
-    depth, items = 0, [""]
-    inside = False
+    depth, inside = 0, False
+    items: list[list[str]] = [[]]
     for token in re.findall(r"\w+|\s+|.", bare, re.DOTALL):
         depth += (token == "(") - (token == ")")  # noqa: S105
         word = token.lower() if depth == 0 else ""
         if inside and word in ("from", "where", "union", "intersect", "except", "limit", "order"):
             break
-        if inside:
-            items = [*items, ""] if word == "," else [*items[:-1], items[-1] + token]
+        if inside and word == ",":
+            items.append([])
+        elif inside and not token.isspace():
+            items[-1].append(token)
         inside = inside or word == "select"
-    stars = any(item.strip() == "*" or item.strip().endswith(".*") for item in items)
+    stars = any(item == ["*"] or item[-2:] == [".", "*"] for item in items)
     return len(items) if inside and not stars else None

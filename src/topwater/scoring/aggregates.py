@@ -15,14 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.errors import QueryError
-from topwater.validation import suggestion
+from topwater.validation import shown, suggestion
 
 FUNCTIONS = ("count", "sum", "mean", "min", "max", "last")
 _MERGED_BY = {"count": "sum", "sum": "sum", "mean": "sum", "min": "min", "max": "max"}
 RESERVED = ("pane", "key", "time")
 SOURCE = "from "
 """Put before the name of a column of the stream, which may itself be called key or time."""
-_FORM = re.compile(r"\s*([a-z]+)\s*(?:\(\s*(?:`([^`]+)`|([^\s()`]+))?\s*\))?\s*", re.IGNORECASE)
+_FORM = re.compile(r"\s*([a-z]+)\s*+(?:\(\s*+(?:`([^`]+)`|([^\s()`]+))?\s*+\))?\s*+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ class Aggregate:
     column: str | None = None
 
     @staticmethod
-    def parse(text: str, *, field: str) -> Aggregate:
+    def parse(text: object, *, field: str) -> Aggregate:
         """Read ``"count"`` or ``"function(column)"``."""
-        form = _FORM.fullmatch(str(text))
+        form = _FORM.fullmatch(str(text)) if isinstance(text, str | Aggregate) else None
         function = form[1].lower() if form else ""
         column = (form[2] or form[3]) if form else None
         if function not in FUNCTIONS:
             fix = suggestion(function, FUNCTIONS)
-            raise QueryError(f"{text!r} is not an aggregate", field=field, fix=fix)
+            raise QueryError(f"{shown(text)} is not an aggregate", field=field, fix=fix)
         if (column is None) != (function == "count"):
             raise QueryError(
-                f"{text!r}: count takes no column, and every other function takes one",
+                f"{shown(text)}: count takes no column, and every other function takes one",
                 field=field,
                 fix='write "count", or for instance "sum(amount)"',
             )

@@ -285,7 +285,7 @@ def _not_found(log: Path | None, start: int) -> str:
     if log is None or not log.exists():
         return ""
     text = log.read_bytes()[start:].decode(errors="replace")
-    found = re.findall(r":: (\S+)#(\S+);(\S+): not found", text)
+    found = re.findall(r":: ([^\s#;]+)#([^\s#;]+);([^\s#;]+): not found", text)
     return ", ".join(dict.fromkeys(":".join(each) for each in found))
 
 

@@ -7,7 +7,9 @@ import re
 from topwater.errors import QueryError
 from topwater.validation import nearest, text_of
 
-_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([\w-]+))\s*:?\s+([A-Za-z_]+)(.*)", re.DOTALL)
+_COLUMN = re.compile(
+    r"\s*(?:`((?:[^`]|``)+)`|([\w-]+))\s*+(?::\s++|(?<=\s))([A-Za-z_]+)(.*)", re.DOTALL
+)
 _TYPES = (
     *("array", "bigint", "binary", "boolean", "byte", "char", "date", "dec", "decimal", "double"),
     *("float", "int", "integer", "interval", "long", "map", "numeric", "real", "short"),
@@ -27,6 +29,7 @@ def columns(schema: str, field: str = "schema") -> dict[str, str]:
     {'user': 'string', 'at': 'timestamp', 'seen': 'array'}
     """
     found: dict[str, str] = {}
+    folded: set[str] = set()
     for part in _parts(text_of(schema, field, 'write "user string, at timestamp"'), field):
         match = _COLUMN.fullmatch(part)
         if match is None:
@@ -45,16 +48,17 @@ def columns(schema: str, field: str = "schema") -> dict[str, str]:
                 if near
                 else "use string, bigint, double, timestamp, boolean, … as Spark does",
             )
-        if name.lower() in {each.lower() for each in found}:
+        if name.lower() in folded:
             raise QueryError(f"the column {name} is there twice", field=field, fix="name it once")
+        folded.add(name.lower())
         found[name] = kind
     return found
 
 
 def _parts(schema: str, field: str) -> list[str]:
     """The text between the commas that are in no bracket and no quote."""
-    parts, depth, quote = [""], 0, ""
-    for char in schema:
+    parts, depth, quote, start = [], 0, "", 0
+    for at, char in enumerate(schema):
         if quote:
             quote = "" if char == quote else quote
         elif char in "`'\"":
@@ -62,9 +66,8 @@ def _parts(schema: str, field: str) -> list[str]:
         else:
             depth += (char in "<(") - (char in ">)")
         if char == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += char
+            parts.append(schema[start:at])
+            start = at + 1
     if depth or quote:
         raise QueryError("a bracket or quote is not closed", field=field, fix="close it")
-    return parts
+    return [*parts, schema[start:]]

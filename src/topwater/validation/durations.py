@@ -9,6 +9,7 @@ import numpy as np
 
 from topwater.errors import QueryError
 from topwater.model import Millis
+from topwater.validation.names import shown
 
 FARTHEST: Millis = 2**53
 """Times and spans are nearer to zero than this, so no sum of them overflows."""
@@ -26,6 +27,8 @@ _UNITS = {
     "d": 86_400_000,
     "day": 86_400_000,
 }
+_LONGEST = 100
+"""Characters in the longest text that is read as a duration."""
 _SHORT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\s*", re.IGNORECASE)
 _ISO = re.compile(
     r"\s*P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?\s*", re.IGNORECASE
@@ -52,12 +55,12 @@ def millis(span: int | str | timedelta, *, field: str = "duration") -> Millis:
         return round(span / timedelta(milliseconds=1))
     if isinstance(span, int | np.integer) and not isinstance(span, bool):
         return int(span)
-    if isinstance(span, str):
+    if isinstance(span, str) and len(span) <= _LONGEST:
         total = _parse(span)
         if total is not None:
             return total
     raise QueryError(
-        f"{span!r} is not a duration",
+        f"{shown(span)} is not a duration",
         field=field,
         fix='write milliseconds (60000), a short form ("90s", "9min") or ISO 8601 ("PT9M")',
     )

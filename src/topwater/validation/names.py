@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from topwater.errors import QueryError
+from topwater.errors import QueryError, shortened
 
 _LONGEST = 40
 """More characters than this are not compared: the time grows with their square."""
@@ -15,12 +16,45 @@ _SHOWN = 200
 
 
 def shown(value: object) -> str:
-    """A value as messages show it: not at any length, and whatever it is."""
+    """A value as messages show it: not at any length, and whatever it is.
+
+    Examples
+    --------
+    >>> shown({"a": [1, "b"]}), len(shown([["x"] * 1_000] * 1_000))
+    ("{'a': [1, 'b']}", 200)
+    """
+    text = ""
     try:
-        text = repr(value)
+        for piece in _pieces(value):
+            text += piece
+            if len(text) > _SHOWN:
+                break
     except ValueError:  # Python writes no number of thousands of digits
         return f"a {type(value).__name__} that is too long to show"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return shortened(text, _SHOWN)
+
+
+def _pieces(value: object) -> Iterator[str]:
+    """What ``repr`` gives, bit by bit: the whole may not fit in memory."""
+    if type(value) in (str, bytes):
+        yield repr(value[: _SHOWN + 1])  # type: ignore[index]
+    elif type(value) is list:
+        yield from _separated("[", map(_pieces, value), "]")
+    elif type(value) is tuple:
+        yield from _separated("(", map(_pieces, value), ",)" if len(value) == 1 else ")")
+    elif type(value) is dict:
+        pairs = (itertools.chain(_pieces(k), [": "], _pieces(v)) for k, v in value.items())
+        yield from _separated("{", pairs, "}")
+    else:
+        yield repr(value)
+
+
+def _separated(start: str, parts: Iterable[Iterator[str]], end: str) -> Iterator[str]:
+    yield start
+    for number, part in enumerate(parts):
+        yield ", " if number else ""
+        yield from part
+    yield end
 
 
 def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | None:
@@ -34,7 +68,7 @@ def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | No
     if not isinstance(name, str):
         return None
     # Capitals are told apart nowhere, so that LOG is near to log; of equals the first stays.
-    plain = {each.casefold(): each for each in reversed(list(known))}
+    plain = {each[:_LONGEST].casefold(): each for each in reversed(list(known))}
     close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1, cutoff=cutoff)
     return plain[close[0]] if close else None
 

@@ -32,13 +32,13 @@ _TOKEN = re.compile(
     | (?P<variable>[?$]\w+)
     | (?P<blank>_:\w+)
     | (?P<name>(?:[^\W\d_][\w.-]{{0,99}})?:{_LOCAL})
-    | (?P<exponent>(?:\d+\.?\d*|\.\d+)[eE][+-]?\d+)
+    | (?P<exponent>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d+)
     | (?P<duration>\d+(?:\.\d+)?[A-Za-z]+\b | [Pp](?=[\dTt])[\d.A-Za-z]*)
     | (?P<number>\d+(?:\.\d+)?|\.\d+)
     | (?P<word>[^\W\d]\w*)
     | (?P<open>[\[{{(])
     | (?P<close>[\]}})])
-    | (?P<quote>["'])
+    | (?P<quote>"(?:[^"\\\r\n]|\\.)* | '(?:[^'\\\r\n]|\\.)*)
     | (?P<symbol>.)""",
     re.VERBOSE | re.DOTALL,
 )

@@ -25,7 +25,8 @@ from topwater.validation import unknown
 
 Format = Literal["ntriples", "nquads", "jsonld"]
 _DEEPEST = 100
-_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*[\\"]?', re.DOTALL)
+"""Also one that is never closed: to look for its end anew at each quote in it takes for ever."""
 _BRACKET = re.compile(r"[\[\]{}]")
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"))
 

@@ -23,7 +23,7 @@ from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import KIND, Bindings
 from topwater.rspql.rdf.triples import Triples, text_of
 
-_TERM = re.compile(r'<[^>]*>|"(?:[^"\\]|\\.)*"(?:@[\w-]+|\^\^<[^>]*>)?|_:\S+', re.DOTALL)
+_TERM = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"?(?:@[\w-]+|\^\^<[^<>]*>)?|_:\S+', re.DOTALL)
 _LARGEST = 2**62
 
 
