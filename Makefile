@@ -18,8 +18,8 @@ install: .venv/.done  ## make .venv with everything in it (the second run does n
 demo: install  ## the main job: a continuous top-k query on Spark
 	@$(BIN)/topwater demo
 
-test: install  ## all tests that fit in minutes, on two cores
-	@$(BIN)/python -m pytest -m "not soak" -n 2 --dist loadgroup
+test: install  ## all tests that fit in minutes; three workers, since tests of servers wait a lot
+	@$(BIN)/python -m pytest -m "not soak" -n 3 --dist loadgroup
 
 soak: install  ## the long suites
 	@$(BIN)/python -m pytest -m soak --timeout 7200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,11 +24,18 @@ settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
 
+# Runs of seconds end before Java's second compiler pays: this also holds for the processes that
+# tests start.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.hookimpl(tryfirst=True)  # the plugin reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers: all that needs the warm session on one, the rest file by file."""
     for item in items:
-        warm = "warm_spark" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("spark" if warm else item.path.as_posix()))
+        if item.get_closest_marker("xdist_group") is None:
+            warm = "warm_spark" in getattr(item, "fixturenames", ())
+            item.add_marker(pytest.mark.xdist_group("spark" if warm else item.path.as_posix()))
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.xdist_group("faults"),  # minutes in which the warm session would wait
+]
+
 INSTALLED = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]
 PATIENCE = 240.0
@@ -128,7 +133,6 @@ def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.spark
 def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan())
     kill_and_restart(folder, kills=2, seed=1)
@@ -136,7 +140,6 @@ def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Pat
 
 
 @pytest.mark.soak
-@pytest.mark.spark
 @pytest.mark.parametrize(
     "plan",
     [
@@ -199,7 +202,6 @@ def _noted(pid: int | None, found: list[int]) -> bool:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.spark
 def test_a_killed_python_worker_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan(slow=0.2))
     with started(folder, "local[2,4]") as driver:
@@ -209,7 +211,6 @@ def test_a_killed_python_worker_is_replaced(spark: SparkSession, tmp_path: Path)
 
 
 @pytest.mark.soak
-@pytest.mark.spark
 def test_a_killed_python_worker_without_retries(spark: SparkSession, tmp_path: Path) -> None:
     """The query fails, and is started again."""
     folder = prepared(tmp_path, Plan(slow=0.2))
@@ -222,7 +223,6 @@ def test_a_killed_python_worker_without_retries(spark: SparkSession, tmp_path: P
 
 
 @pytest.mark.soak
-@pytest.mark.spark
 def test_a_killed_executor_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
     folder = prepared(tmp_path, Plan(slow=0.2))
     with started(folder, "local-cluster[2,1,1024]") as driver:
@@ -266,7 +266,6 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.spark
 @pytest.mark.parametrize(
     "plan",
     [
