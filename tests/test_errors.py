@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from topwater import errors
 from topwater.errors import (
+    AFRESH,
     LONGEST,
     BatchError,
     EnvironmentProblem,
@@ -16,6 +18,7 @@ from topwater.errors import (
     SourceError,
     StateError,
     TopwaterError,
+    known_fix,
     lab_missing,
 )
 
@@ -58,6 +61,32 @@ def test_the_message_survives_another_process(kind: type[TopwaterError]) -> None
     again = pickle.loads(pickle.dumps(error))  # noqa: S301
     assert (type(again), str(again)) == (kind, str(error))
     assert again.fix == error.fix
+
+
+def test_whoever_advises_an_empty_checkpoint_says_what_becomes_of_the_sink() -> None:
+    """One text has the advice, and all messages have it from there."""
+    assert "empty checkpoint" in AFRESH
+    assert "the old one keeps its windows" in AFRESH
+    place = Path(errors.__file__)
+    for module in sorted(place.parent.rglob("*.py")):
+        if module != place:
+            text = module.read_text()
+            assert "empty checkpoint" not in text, module
+            assert "from an empty one" not in text, module
+
+
+@pytest.mark.parametrize(
+    ("problem", "fix"),
+    [
+        ("SparkException: Python worker failed to connect back.", "too busy"),
+        ("SparkException: Python worker exited unexpectedly (crashed)", "same checkpoint"),
+        ("Redefining watermark is disallowed.", "withWatermark"),
+        ("1.changelog does not exist", "the old one keeps its windows"),
+    ],
+)
+def test_what_to_do_about_errors_of_spark(problem: str, fix: str) -> None:
+    assert fix in known_fix(problem)
+    assert known_fix("something else") == ""
 
 
 def test_what_the_laboratory_has() -> None:

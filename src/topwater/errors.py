@@ -17,6 +17,40 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+AFRESH = "start from an empty checkpoint and write to an empty sink (the old one keeps its windows)"
+"""What to do where a checkpoint can't be used. Both: a new checkpoint numbers micro-batches from 0,
+and a folder that has answers already takes these numbers for written."""
+
+_OF_SPARK = (
+    ("failed to connect back", "the machine is too busy: let other work end, and start again"),
+    (
+        "Python worker exited unexpectedly",
+        "start again with the same checkpoint: a Python worker was killed, most often for lack of "
+        'memory. On one machine, master="local[*,4]" lets Spark try again by itself',
+    ),
+    (
+        "Redefining watermark",
+        "leave out your own withWatermark before topk(), which has no effect on it",
+    ),
+    (
+        "changelog does not exist",
+        f"restore the checkpoint from a copy, or {AFRESH}",
+    ),
+)
+"""What to do about errors that are not ours, by words in them."""
+
+
+def known_fix(problem: str) -> str:
+    """What to do about an error of Spark's; nothing if that is not known.
+
+    Examples
+    --------
+    >>> known_fix("SparkException: Python worker failed to connect back.")
+    'the machine is too busy: let other work end, and start again'
+    """
+    return next((fix for words, fix in _OF_SPARK if words in problem), "")
+
+
 class TopwaterError(Exception):
     """The root of all errors raised on purpose.
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.model import Items, KeyArray
 
 VERSION = 2
@@ -57,12 +57,12 @@ def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:
         raise StateError(
             "these bytes are not Topwater state, or they are damaged",
-            fix="use the checkpoint that this query wrote, or start from an empty one",
+            fix=f"use the checkpoint that this query wrote, or {AFRESH}",
         ) from error
     if document.get("version") != VERSION:
         raise StateError(
             f"the state has version {document.get('version')}, this program reads {VERSION}",
-            fix="run the version that wrote it, or start from an empty checkpoint",
+            fix=f"run the version that wrote it, or {AFRESH}",
         )
     return table.replace_schema_metadata(None), document["meta"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pyarrow.parquet as pq
 import pytest
@@ -14,8 +15,10 @@ from tests.support.collected import Collected
 from topwater import QueryError
 from topwater.cli.terminal import plain_errors
 from topwater.jobs import Job, read_job
-from topwater.jobs.runner import run
+from topwater.jobs.runner import _session, _tell_missing, run
+from topwater.jobs.signals import StopFlag
 from topwater.live.folder import EXPLAINED, Folder
+from topwater.spark.running_query import RunningQuery
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,6 +113,29 @@ def test_without_a_sink_all_windows_are_answered_once(spark: SparkSession, folde
     assert groups == {("02", "a"), ("02", "b"), ("04", "a"), ("04", "c"), ("06", "a")}
     best = display.windows[0]["rows"][0]
     assert {name: best[name] for name in ("rank", "n", "spent")} == {"rank": 1, "n": 1, "spent": 3}
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"  # the session's, as it was
+
+
+def test_a_session_that_is_there_is_used_and_stays(spark: SparkSession, folder: Path) -> None:
+    """It is somebody's: neither its end nor a second Ctrl-C may stop it."""
+    found, stop = job(folder), StopFlag()
+    with _session(found, Collected(found), stop, None) as used:
+        assert used is spark
+    assert not stop.hurry()
+    assert spark.range(3).count() == 3
+
+
+def test_a_folder_that_is_gone_is_told_on_the_terminal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    display = Collected(job(folder))
+    monkeypatch.setattr(display, "say", said.append)
+    gone = RunningQuery(MagicMock(), MagicMock(), ["/in"])
+    monkeypatch.setattr(gone, "missing_folders", lambda: ["/in"])
+    _tell_missing(gone, display)
+    _tell_missing(gone, display)
+    assert said == ["/in is gone; the query waits until it is there again"]
 
 
 OWN = """

@@ -94,13 +94,18 @@ def test_what_fails_after_a_signal_is_the_end(
 ) -> None:
     def fail_as_py4j_does() -> None:
         signal.raise_signal(number)
-        logging.error("KeyboardInterrupt while sending command.")
+        place = "/site-packages/py4j/java_gateway.py"
+        told = "KeyboardInterrupt while sending command."
+        logging.getLogger().handle(
+            logging.LogRecord("root", logging.ERROR, place, 1, told, (), None)
+        )
+        logging.error("what the program says itself")
         raise Py4JError("Gateway must be connected to send cancel cmd.")
 
     with pytest.raises(raised) as error, stop_flag():
         fail_as_py4j_does()
     assert error.type is raised
-    assert not caplog.records
+    assert caplog.messages == ["what the program says itself"]
 
 
 def test_what_fails_before_is_told(caplog: pytest.LogCaptureFixture) -> None:

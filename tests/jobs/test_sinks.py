@@ -11,6 +11,7 @@ from tests.support.job_files import job
 from topwater.errors import QueryError
 from topwater.jobs.sinks import BATCH, Sink
 from topwater.live.folder import EXPLAINED
+from topwater.validation.checkpoints import SINK_LOG
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +76,34 @@ def test_the_answers_of_another_run_are_not_written_over(tmp_path: Path) -> None
     (tmp_path / "out" / "_checkpoint" / "offsets").mkdir(parents=True)
     (tmp_path / "out" / "_checkpoint" / "offsets" / "0").touch()
     assert Sink.of(given, tmp_path).started
+
+
+def test_an_older_checkpoint_does_not_write_over_what_is_newer(tmp_path: Path) -> None:
+    """Micro-batches 1 and 2 would take the place of others of these numbers, and 5 would stay."""
+    given = {"kind": "json", "path": "out", "checkpoint": "c"}
+    (tmp_path / "out" / f"{BATCH}=5").mkdir(parents=True)
+    (tmp_path / "c" / "offsets").mkdir(parents=True)
+    for number in range(2):
+        (tmp_path / "c" / "offsets" / str(number)).touch()
+    with pytest.raises(QueryError, match=r"micro-batch 5, and .* only came to 1"):
+        Sink.of(given, tmp_path)
+
+
+def test_a_folder_that_start_wrote_is_not_mixed_with_a_jobs(tmp_path: Path) -> None:
+    """Spark's readers go by the log in it, and would never see the job's files."""
+    (tmp_path / "out" / SINK_LOG).mkdir(parents=True)
+    with pytest.raises(QueryError, match="written by start"):
+        Sink.of({"kind": "parquet", "path": "out"}, tmp_path)
+
+
+def test_folders_of_other_machines_are_looked_at_when_spark_is_there(tmp_path: Path) -> None:
+    """Before, a local folder with a checkpoint elsewhere could be written to only once."""
+    (tmp_path / "out" / f"{BATCH}=0").mkdir(parents=True)
+    sink = Sink.of({"kind": "json", "path": "out", "checkpoint": "s3a://b/c"}, tmp_path)
+    there = {str(tmp_path / "out"): [f"{BATCH}=0"], "s3a://b/c/offsets": ["0"]}
+    sink.require_continued(lambda folder: there.get(folder, []))
+    with pytest.raises(QueryError, match="holds the answers of another run"):
+        sink.require_continued(lambda folder: there[folder] if "s3a" not in folder else [])
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,12 @@ from tests.support.observed import FILES, SHARDS, START, eventually, query, read
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tumbling
 from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.reduction import reduce_batch
-from topwater.spark import answers_from, read_state, start, topk
+from topwater.scoring import Formula
+from topwater.spark import answers_from, read_state, standing, start, topk
 from topwater.spark.heartbeats import BEAT, beat, heeded
 from topwater.spark.state import lines
+from topwater.standing import StandingQuery
+from topwater.validation.checkpoints import SINK_LOG
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -105,6 +108,51 @@ def test_the_checkpoint_of_another_query(spark: SparkSession, ran: Ran, tmp_path
 def test_the_checkpoint_of_another_number_of_shards(spark: SparkSession, ran: Ran) -> None:
     with pytest.raises(StateError, match=r"written with shards=2(.|\n)*use shards=2"):
         start(rows_of(spark, ran, shards=3), to="noop", checkpoint=ran.checkpoint)
+
+
+@pytest.mark.spark
+def test_a_new_checkpoint_beside_a_folder_with_answers_is_refused(
+    spark: SparkSession, ran: Ran, tmp_path: Path
+) -> None:
+    """Spark would leave out every micro-batch whose number the folder's log has, silently."""
+    out = ran.checkpoint.replace("checkpoint", "out")
+    with pytest.raises(QueryError) as caught:
+        start(rows_of(spark, ran), path=out, checkpoint=tmp_path / "new", trigger=NOW)
+    assert caught.value.field == "path"
+    assert "holds the answers of another run" in caught.value.problem
+    assert "another folder; this one keeps its windows" in caught.value.fix
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("log", "problem"),
+    [
+        (["0", "1", "9.compact", "10"], "micro-batch 10, and .* only came to 3"),
+        (["0", "1"], "ends with micro-batch 1, and .* has finished 3"),
+    ],
+)
+def test_a_folder_that_is_not_as_far_as_the_checkpoint_is_refused(
+    spark: SparkSession, ran: Ran, tmp_path: Path, log: list[str], problem: str
+) -> None:
+    (tmp_path / "out" / SINK_LOG).mkdir(parents=True)
+    for name in log:
+        (tmp_path / "out" / SINK_LOG / name).touch()
+    with pytest.raises(QueryError, match=problem):
+        start(rows_of(spark, ran), path=tmp_path / "out", checkpoint=ran.checkpoint, trigger=NOW)
+
+
+@pytest.mark.spark
+def test_standing_queries_are_refused_in_the_same_way(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out" / SINK_LOG).mkdir(parents=True)
+    (tmp_path / "out" / SINK_LOG / "0").touch()
+    events = spark.readStream.schema("x double, at timestamp").json(str(tmp_path / "in"))
+    near = standing(
+        events, [StandingQuery("a", k=1, window=3, score=Formula("x"))], columns=["x"], time="at"
+    )
+    with pytest.raises(QueryError, match="holds the answers of another run"):
+        start(near, path=tmp_path / "out", checkpoint=tmp_path / "new", trigger=NOW)
 
 
 @pytest.mark.spark

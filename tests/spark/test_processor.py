@@ -10,7 +10,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import TopKQuery, run, sliding
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.monitor.reduction import reduce_batch
 from topwater.spark.answer_rows import packed
 from topwater.spark.processor import MonitorProcessor, require_same_origin, require_same_shards
@@ -50,7 +50,7 @@ def test_a_state_is_taken_up_only_by_as_many_shards_and_the_same_events() -> Non
     require_same_origin("a pattern", "a pattern")
     with pytest.raises(StateError, match="written with shards=2, and now it is shards=3") as caught:
         require_same_shards(2, 3)
-    assert caught.value.fix == "use shards=2, or start from an empty checkpoint"
+    assert caught.value.fix == f"use shards=2, or {AFRESH}"
     with pytest.raises(StateError, match="another pattern"):
         require_same_origin("a pattern", "")
 

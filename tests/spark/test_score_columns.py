@@ -25,6 +25,7 @@ EXACT: list[Score] = [
     Formula("max(a - b, b - a, 1) * a"),
     Formula("clip(a * b, -1, 1)"),
     Formula("min(a)"),
+    Formula("clip(min(a, max(b, 1), -a), max(a, b), min(a, b))"),
     Formula("norm(a, 2, 5) + norm(b, 3, 3)", order="smallest"),
     Formula("abs(a) - abs(b)", order="smallest"),
     WeightedSum({"a": 0.7, "b": 0.3}, {"a": (0, 10)}),
@@ -50,6 +51,33 @@ def test_what_spark_computes_is_what_numpy_computes(spark: SparkSession) -> None
         finite = np.isfinite(right)
         assert np.array_equal(np.isfinite(found), finite), score
         assert np.array_equal(found[finite], right[finite]), score
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    "nest",
+    [
+        "min({}, b)",
+        "max(b, {})",
+        "clip({}, -5, 5)",
+        "clip(1, {}, 5)",
+        "clip(1, -5, {})",
+        "norm({}, 0, 3)",
+        "norm({}, 3, 3)",
+        "abs(-sqrt({})) * 2 - b / 3",
+    ],
+)
+def test_a_nested_score_grows_by_as_much_at_every_level(nest: str) -> None:
+    """Levels that double would make it a hundred thousand times as long."""
+    schema = StructType([StructField(name, DoubleType()) for name in "ab"])
+    sizes = []
+    for depth in (1, 2, 18):
+        text = "a"
+        for _ in range(depth):
+            text = nest.format(text)
+        sizes.append(len(str(rank_score(Formula(text), schema))))
+    assert sizes[2] == sizes[0] + 17 * (sizes[1] - sizes[0])
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
+from pyspark import SparkContext
 
 from topwater.errors import EnvironmentProblem
 from topwater.spark import require, session
-from topwater.spark.session import _environment, _first_words, _require_protobuf
+from topwater.spark.run_folder import run_folder
+from topwater.spark.session import (
+    _HERE,
+    _environment,
+    _first_words,
+    _Ours,
+    _require_protobuf,
+    _stop_java,
+    not_of_py4j,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +85,58 @@ def test_the_log_tells_why_java_failed(tmp_path: Path) -> None:
         "Error: of old\nWARNING: incubator\nError: could not find libjvm.so\nError: bye\n"
     )
     assert _first_words(log, start=14) == ": Error: could not find libjvm.so"
+
+
+class Context:
+    """A Spark context, as far as it can be stopped."""
+
+    def __init__(self) -> None:
+        self.stopped = False
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def test_at_exit_only_what_was_started_here_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever merely used a folder of ours keeps the context, and the Java, of their own."""
+    ours, theirs, java = Context(), Context(), MagicMock()
+    monkeypatch.setattr(SparkContext, "_active_spark_context", theirs)
+    monkeypatch.setattr(SparkContext, "_gateway", MagicMock())
+    for context in (None, ours):
+        monkeypatch.setattr(_Ours, "context", context)
+        monkeypatch.setattr(_Ours, "java", None if context is None else java)
+        _stop_java()
+        assert not theirs.stopped
+        assert not java.shutdown.called
+    assert not SparkContext._gateway.shutdown.called  # type: ignore[union-attr]
+    monkeypatch.setattr(SparkContext, "_active_spark_context", ours)
+    _stop_java()
+    assert ours.stopped
+    assert java.shutdown.called
+
+
+def test_a_folder_alone_registers_nothing_that_stops_spark(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    registered: list[Any] = []
+    monkeypatch.setattr("atexit.register", lambda hook, *_: registered.append(hook))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = run_folder.__wrapped__()
+    assert folder.parent == tmp_path
+    assert [hook.__module__ for hook in registered] == [run_folder.__module__]
+
+
+def test_what_others_log_is_let_through() -> None:
+    def record(path: str) -> logging.LogRecord:
+        return logging.LogRecord("root", logging.ERROR, path, 1, "text", (), None)
+
+    assert not not_of_py4j(record("/site-packages/py4j/java_gateway.py"))
+    assert not_of_py4j(record("/home/me/job.py"))
+
+
+def test_a_task_of_a_local_session_is_tried_again() -> None:
+    """In Spark's ``local[*]`` a Python worker that is killed ends the query."""
+    assert re.fullmatch(r"local\[\*,[2-9]\]", _HERE)
 
 
 BROKEN = """

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from topwater.errors import EnvironmentProblem, QueryError, TopwaterError
+from topwater.errors import EnvironmentProblem, QueryError, TopwaterError, known_fix
 from topwater.jobs.signals import Terminated, stop_flag
 from topwater.show.console import plain
 
@@ -31,8 +31,6 @@ _OURS = re.compile(r"^topwater\.errors\.\w+: (.+)\n  fix: (.+)$", re.MULTILINE)
 _CALLED = "py4j.protocol.Py4JJavaError"
 """What Python says of an error in Java: not what went wrong, only where."""
 _LONGEST = 500
-_KNOWN = (("failed to connect back", "the machine is too busy: let other work end, and try again"),)
-"""What to do about causes that are not ours, by words in them."""
 _WIDTH = 78  # of an example: a terminal of 80 columns shows it on one line
 
 
@@ -110,7 +108,7 @@ def _words(error: BaseException) -> str:
     if ours := _OURS.findall(str(error)):
         return "error: {}\n  fix: {}".format(*map(plain, ours[-1]))
     found = plain(cause(error))
-    fix = next((fix for words, fix in _KNOWN if words in found), "see the traceback with --debug")
+    fix = known_fix(str(error)) or "see the traceback with --debug"
     return f"error: {found}\n  fix: {fix}"
 
 

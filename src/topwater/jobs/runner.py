@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import queue
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from topwater.live import Page
 
 _PATIENCE = 5.0
+_LOOK = 5.0  # seconds between two looks at the folders of a stream
 
 
 def run(
@@ -97,10 +100,15 @@ def _require_end(job: Job) -> None:
 def _session(
     job: Job, display: Display, stop: StopFlag, log_file: str | None
 ) -> Iterator[SparkSession]:
-    """A session of the job's own. Who asks a second time to stop it does not wait for Java."""
-    from topwater.spark.session import end_session, kill_java, session
+    """A session of the job's own, or the one that is there, which then stays.
 
-    stop.hurry = kill_java
+    Who asks a second time to stop the job's own does not wait for Java.
+    """
+    from topwater.spark.session import end_session, kill_java, running_session, session
+
+    own = running_session() is None
+    if own:
+        stop.hurry = kill_java
     with display.waiting("starting Spark"):
         spark = session(
             f"topwater run {job.name}",
@@ -114,7 +122,8 @@ def _session(
         stop.raise_if_set()
         yield spark
     finally:
-        end_session(spark)
+        if own:
+            end_session(spark)
 
 
 def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
@@ -191,11 +200,15 @@ def answered(
     with contextlib.ExitStack() as stack:
         stack.enter_context(display.running())
         running = stack.enter_context(_started(job, answers, display, take, once=once))
+        looked = time.monotonic()
         while running.isActive and not stop.is_set():
             with contextlib.suppress(queue.Empty):
                 yield arrived.get(timeout=0.2)
             if (progress := running.lastProgress) is not None:
                 display.reads(progress.batchId, progress.numInputRows)
+            if time.monotonic() - looked > _LOOK:
+                looked = time.monotonic()
+                _tell_missing(running, display)
         if stop.is_set():
             _finish(running)
         while not arrived.empty():
@@ -205,17 +218,34 @@ def answered(
             raise error
 
 
+def _tell_missing(running: StreamingQuery, display: Display) -> None:
+    """Say that a folder is gone from which files were to come: Spark waits for it silently."""
+    from topwater.spark.running_query import RunningQuery
+
+    if isinstance(running, RunningQuery):
+        running.tell_missing(display.say)
+
+
 def _answered_once(job: Job, answers: DataFrame, stop: StopFlag) -> Iterator[Rows]:
     """The windows of a table, computed in a thread of its own: the main one looks at the flag."""
-    spark = answers.sparkSession
-    spark.conf.set("spark.sql.shuffle.partitions", str(job.spark.shards))
-    with ThreadPoolExecutor(1, "topwater-table") as pool:
-        windows = pool.submit(_written, job, answers, 0)
+    from topwater.spark.launch import shuffle_partitions
+
+    spark, tag = answers.sparkSession, f"topwater-{uuid.uuid4()}"
+
+    def written() -> list[Rows]:
+        spark.sparkContext.addJobTag(tag)  # by which these jobs are known, and no others
+        return _written(job, answers, 0)
+
+    with (
+        shuffle_partitions(spark, job.spark.shards),
+        ThreadPoolExecutor(1, "topwater-table") as pool,
+    ):
+        windows = pool.submit(written)
         try:
             yield from stop.result(windows)
         finally:
             if not windows.done():
-                spark.sparkContext.cancelAllJobs()
+                spark.sparkContext.cancelJobsWithTag(tag)
 
 
 def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
@@ -237,14 +267,17 @@ def _started(
 ) -> Iterator[StreamingQuery]:
     """The query, with a checkpoint that outlives it if there is one; stopped at the end."""
     from topwater.spark import start
+    from topwater.spark.folders import names_in
+    from topwater.spark.run_folder import run_folder
 
+    job.sink.require_continued(functools.partial(names_in, answers.sparkSession))
     with contextlib.ExitStack() as stack:
         checkpoint = job.sink.checkpoint
         if checkpoint:
             word = "goes on from" if job.sink.started else "is kept in"
             display.say(f"how far it came {word} {checkpoint}")
         else:
-            folder = tempfile.TemporaryDirectory(prefix="topwater-run-")
+            folder = tempfile.TemporaryDirectory(prefix="run-", dir=run_folder())
             checkpoint = f"{stack.enter_context(folder)}/checkpoint"
         trigger: Any = {"availableNow": True} if once else job.spark.trigger or None
         job.sink.explain(str(job_explanation(job)))

@@ -14,6 +14,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
+from pathlib import Path
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -80,8 +81,9 @@ def stop_flag(*, raises: bool = False) -> Iterator[StopFlag]:
 def calm(stop: StopFlag) -> Iterator[None]:
     """What fails once the flag is set is the end that was wanted."""
 
-    def still_wanted(_: logging.LogRecord) -> bool:
-        return not stop.is_set()
+    def still_wanted(record: logging.LogRecord) -> bool:
+        # Py4J also logs to the root, as the rest of the program may.
+        return not stop.is_set() or "py4j" not in Path(record.pathname).parts
 
     loggers = [logging.getLogger(name) for name in _OF_JAVA]
     for each in loggers:

@@ -9,7 +9,7 @@ begins anew.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from topwater.errors import QueryError
 from topwater.jobs.python_names import loaded
 from topwater.validation import choice_of, mapping_of, require_given, require_known, text_of
 from topwater.validation.addresses import REMOTE
+from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -97,18 +98,16 @@ class Sink:
     def __post_init__(self) -> None:
         if self.kind == "python":
             loaded(self.object, self.base)
-        if self.kind in FILES and self._filled() and not self.started:
-            raise QueryError(
-                f"{self.path} holds the answers of another run, and {self.checkpoint} is new",
-                field="path",
-                fix="name the checkpoint of that run, or another folder",
-            )
+        if not any(map(REMOTE.match, (self.path, self.checkpoint))):
+            self.require_continued()
 
     @property
     def started(self) -> bool:
         """Whether the checkpoint, if it is on this machine, was used already."""
         # A micro-batch that did not come to its end counts: it runs again, and writes again.
-        return bool(self.checkpoint) and any(_numbered(Path(self.checkpoint) / "offsets"))
+        return (
+            bool(self.checkpoint) and last_number(_names(f"{self.checkpoint}/offsets")) is not None
+        )
 
     @property
     def packages(self) -> tuple[str, ...]:
@@ -126,6 +125,32 @@ class Sink:
         if self.kind == "python":
             return f"the function {self.object}"
         return f"{self.format or self.kind} in {self.path}" if self.path else self.kind
+
+    def require_continued(self, names: Callable[[str], Iterable[str]] | None = None) -> None:
+        """Raise if the folder of answers and the checkpoint do not belong together.
+
+        Parameters
+        ----------
+        names
+            Gives the names in a folder; by default in one of this machine.
+        """
+        if self.kind not in FILES:
+            return
+        names = names or _names
+        there = list(names(self.path))
+        if SINK_LOG in there:
+            raise QueryError(
+                f"{self.path} was written by start(), and readers go by its {SINK_LOG}",
+                field="path",
+                fix="write to another folder; this one keeps its windows",
+            )
+        numbers = (name.removeprefix(f"{BATCH}=") for name in there if name.startswith(f"{BATCH}="))
+        require_continued(
+            self.path,
+            self.checkpoint,
+            written=last_number(numbers),
+            planned=last_number(names(f"{self.checkpoint}/offsets")),
+        )
 
     def write(self, batch: DataFrame, number: int) -> None:
         """Write the rows of a micro-batch."""
@@ -154,9 +179,6 @@ class Sink:
             Path(self.path).mkdir(parents=True, exist_ok=True)
             (Path(self.path) / EXPLAINED).write_text(text, encoding="utf-8")
 
-    def _filled(self) -> bool:
-        return any(Path(self.path).glob(f"{BATCH}=*"))
-
 
 def _is_text(name: str, given: Mapping[str, Any]) -> bool:
     return name in given and name != "options"
@@ -168,8 +190,8 @@ def _options(given: Any) -> dict[str, str]:
     return {str(name): value for name, value in plain.items()}
 
 
-def _numbered(folder: Path) -> list[Path]:
-    return [each for each in folder.glob("*") if each.name.isdecimal()]
+def _names(folder: str) -> list[str]:
+    return [each.name for each in Path(folder).glob("*")]
 
 
 def _flat(rows: DataFrame) -> DataFrame:

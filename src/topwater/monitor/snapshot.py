@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import QueryError, StateError, TopwaterError
+from topwater.errors import AFRESH, QueryError, StateError, TopwaterError
 from topwater.model import Counts, Key, Millis, Window
 from topwater.query import TopKQuery
 from topwater.replica.store import NEVER
@@ -109,7 +109,7 @@ def describe(state: bytes) -> Description:
     except (KeyError, TypeError, ValueError, QueryError) as error:
         raise StateError(
             f"the state has a form that this program does not know: {error}",
-            fix="run the version that wrote it, or start from an empty checkpoint",
+            fix=f"run the version that wrote it, or {AFRESH}",
         ) from error
 
 
@@ -122,7 +122,7 @@ def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
     if not same:
         raise StateError(
             "the state belongs to another query",
-            fix="start from an empty checkpoint, or use the query that wrote this one",
+            fix=f"use the query that wrote it, or {AFRESH}",
         )
 
 

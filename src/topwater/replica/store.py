@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.tables import column, keys_from_arrow, keys_to_arrow
 
@@ -199,7 +199,7 @@ class Replica:
         except KeyError as error:
             raise StateError(
                 f"the replica's state can't be read: {error}",
-                fix="start from an empty checkpoint",
+                fix=f"restore the checkpoint from a copy, or {AFRESH}",
             ) from error
 
     def _clear(self) -> None:

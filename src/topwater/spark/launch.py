@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from topwater.errors import QueryError, StateError
+from py4j.protocol import Py4JError
+
+from topwater.errors import AFRESH, QueryError, StateError
 from topwater.query import TopKQuery
+from topwater.spark.folders import names_in
 from topwater.spark.processor import require_same_origin, require_same_shards
+from topwater.spark.running_query import RunningQuery, nodes_of
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
 from topwater.spark.state import read_state, state_rows, was_used
 from topwater.spark.topk import OBSERVED
 from topwater.validation import checked_call
+from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +61,9 @@ def start(
     """Write answers to a sink, from now on.
 
     The same as ``answers.writeStream…start()``, which works as well, after checking that the
-    checkpoint is new or belongs to this query.
+    checkpoint is new or belongs to this query, and that the folder of answers is as far as it is.
+    What ends the query later is raised with a note on what to do, where that is known; and while
+    one waits for its end, a source folder that is gone is logged.
 
     Parameters
     ----------
@@ -92,9 +99,11 @@ def start(
     _check(answers, to, path, mode)
     origin = _origin(answers)
     spark = answers.sparkSession
-    used = was_used(spark, str(checkpoint))
-    if used:
+    if was_used(spark, str(checkpoint)):
         _check_state(spark, str(checkpoint), origin)
+    if isinstance(to, str) and path is not None:
+        with contextlib.suppress(Py4JError):  # a path may also be the name of a table
+            _check_sink(spark, str(path), str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
@@ -103,8 +112,8 @@ def start(
     if trigger is not None:
         given = {"processingTime": trigger} if isinstance(trigger, str) else dict(trigger)
         writer = writer.trigger(**given)
-    with _partitions(spark, partitions or _default_partitions(spark, origin.shards)):
-        return writer.start(None if path is None else str(path))
+    with shuffle_partitions(spark, partitions or _default_partitions(spark, origin.shards)):
+        return RunningQuery.of(writer.start(None if path is None else str(path)), answers)
 
 
 def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> None:
@@ -126,6 +135,17 @@ def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> 
         )
 
 
+def _check_sink(spark: SparkSession, path: str, checkpoint: str) -> None:
+    """Spark's file sink leaves out micro-batches whose numbers its log has, whoever wrote them."""
+    require_continued(
+        path,
+        checkpoint,
+        written=last_number(names_in(spark, f"{path}/{SINK_LOG}")),
+        planned=last_number(names_in(spark, f"{checkpoint}/offsets")),
+        done=last_number(names_in(spark, f"{checkpoint}/commits")),
+    )
+
+
 def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
     if origin.query is None:
         for row in state_rows(spark, checkpoint, STATE):
@@ -137,7 +157,7 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
             raise StateError(
                 f"the checkpoint {checkpoint} belongs to another query: "
                 f"{_difference(state.holds.query, origin.query)}",
-                fix="start from an empty checkpoint, or use the query that wrote this one",
+                fix=f"use the query that wrote it, or {AFRESH}",
             )
         require_same_shards(state.shards, origin.shards)
         require_same_origin(state.origin, origin.origin)
@@ -155,7 +175,7 @@ def _origin(answers: DataFrame) -> _Origin:
     for column in answers.schema:
         if OBSERVED in column.metadata:
             return _origin_of(column.metadata[OBSERVED])
-    for plan in _plans(answers._jdf.queryExecution().analyzed()):
+    for plan in nodes_of(answers):
         for number in range(plan.output().size()):
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
@@ -177,20 +197,13 @@ def _origin_of(metadata: Mapping[str, Any]) -> _Origin:
     )
 
 
-def _plans(plan: Any) -> Iterator[Any]:
-    """A plan of Spark's, and all below it."""
-    yield plan
-    for number in range(plan.children().size()):
-        yield from _plans(plan.children().apply(number))
-
-
 def _default_partitions(spark: SparkSession, shards: int) -> int | None:
     session: Any = spark._jsparkSession
     return None if session.sessionState().conf().contains(_PARTITIONS) else shards
 
 
 @contextlib.contextmanager
-def _partitions(spark: SparkSession, wanted: int | None) -> Iterator[None]:
+def shuffle_partitions(spark: SparkSession, wanted: int | None) -> Iterator[None]:
     """The session with another number of shuffle partitions; a query keeps that of its start."""
     if wanted is None:
         yield

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.model import Shard
 from topwater.monitor import Monitor, build_monitor
 from topwater.monitor.reduction import PartialBatch
@@ -132,7 +132,7 @@ def require_same_shards(kept: int, shards: int) -> None:
     if kept != shards:
         raise StateError(
             f"the state was written with shards={kept}, and now it is shards={shards}",
-            fix=f"use shards={kept}, or start from an empty checkpoint",
+            fix=f"use shards={kept}, or {AFRESH}",
         )
 
 
@@ -145,5 +145,5 @@ def require_same_origin(kept: str, origin: str) -> None:
     if kept != origin:
         raise StateError(
             "the state was written for another pattern or another service of RSP-QL",
-            fix="start from an empty checkpoint, or use the query that wrote this one",
+            fix=f"use the query that wrote it, or {AFRESH}",
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
@@ -23,7 +23,7 @@ from pyspark.sql.types import (
     ShortType,
 )
 
-from topwater.scoring.expressions import Call, Expression, Leaf, Name, Node, Number
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from topwater.scoring import Score
 
 _EXACT = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
-
-Folded: TypeAlias = "Column"
 
 
 def quoted(name: str) -> Column:
@@ -55,7 +53,7 @@ def rank_score(score: Score, schema: StructType) -> Column | None:
     exact = all(isinstance(types.get(name), _EXACT) for name in expression.columns)
     if not exact or not _translatable(expression.tree):
         return None
-    value = expression.fold(_SPARK, _leaf)
+    value = _column(expression.tree)
     # Infinite inputs can give finite scores, as in min(x, 1); such a score means nothing.
     finite = [F.abs(_double(name)) < F.lit(math.inf) for name in expression.columns]
     whole = F.when(reduce(lambda left, right: left & right, finite), value)
@@ -63,54 +61,59 @@ def rank_score(score: Score, schema: StructType) -> Column | None:
 
 
 def _translatable(node: Node) -> bool:
-    if not isinstance(node, Call):
-        return True
-    if node.op not in _SPARK:
-        return False
-    if node.op == "/" and not _is_nonzero(node.args[1]):
-        return False
-    return all(_translatable(arg) for arg in node.args)
-
-
-def _is_nonzero(node: Node) -> bool:
-    return isinstance(node, Number) and node.value != 0
+    match node:
+        case Call("norm", (x, Number(), Number())):
+            return _translatable(x)
+        case Call("/", (x, Number(value))):
+            return value != 0 and _translatable(x)
+        case Call("/"):
+            return False
+        case Call(op, args):
+            return op in _SPARK and all(map(_translatable, args))
+    return True
 
 
 def _double(name: str) -> Column:
     return quoted(name).cast("double")
 
 
-def _leaf(leaf: Leaf) -> Column:
-    return _double(leaf.name) if isinstance(leaf, Name) else F.lit(leaf.value)
+def _column(node: Node) -> Column:
+    """A tree as a column. Every argument stands in it once.
+
+    One that stood twice would double what is below it at every level, and Spark would plan all of
+    it: ten levels of min() took 24 s.
+    """
+    match node:
+        case Name(name):
+            return _double(name)
+        case Number(value):
+            return F.lit(value)
+        case Call("norm", (x, Number(low), Number(high))):
+            return _norm(_column(x), low, high)
+        case Call(op, args):
+            return _SPARK[op](*map(_column, args))
 
 
 def _least(*args: Column) -> Column:
-    return _chosen(F.least, args)
+    """NumPy's minimum is NaN if an argument is; so is Spark's maximum, which ranks NaN highest."""
+    return args[0] if len(args) == 1 else -_greatest(*(-arg for arg in args))
 
 
 def _greatest(*args: Column) -> Column:
-    return _chosen(F.greatest, args)
-
-
-def _chosen(choose: Callable[..., Column], args: tuple[Column, ...]) -> Column:
-    """NumPy's minimum and maximum are NaN if any argument is; Spark ranks NaN above all."""
-    if len(args) == 1:
-        return args[0]
-    lost = reduce(lambda left, right: left | right, [F.isnan(arg) for arg in args])
-    return F.when(lost, F.lit(math.nan)).otherwise(choose(*args))
+    return args[0] if len(args) == 1 else F.greatest(*args)
 
 
 def _clip(x: Column, low: Column, high: Column) -> Column:
     return _least(_greatest(x, low), high)
 
 
-def _norm(x: Column, low: Column, high: Column) -> Column:
-    return F.when(low < high, (x - low) / F.nullif(high - low, F.lit(0.0))).otherwise(
-        (x - low) * F.lit(0.0) + F.lit(0.0)
-    )
+def _norm(x: Column, low: float, high: float) -> Column:
+    if low < high:
+        return (x - F.lit(low)) / F.lit(high - low)
+    return (x - F.lit(low)) * F.lit(0.0) + F.lit(0.0)
 
 
-_SPARK: Mapping[str, Callable[..., Folded]] = {
+_SPARK: Mapping[str, Callable[..., Column]] = {
     "+": lambda left, right: left + right,
     "-": lambda left, right: left - right,
     "*": lambda left, right: left * right,
@@ -121,5 +124,4 @@ _SPARK: Mapping[str, Callable[..., Folded]] = {
     "min": _least,
     "max": _greatest,
     "clip": _clip,
-    "norm": _norm,
 }

@@ -8,10 +8,8 @@ import functools
 import logging
 import os
 import re
-import shutil
 import signal
 import sys
-import tempfile
 import threading
 import warnings
 from importlib.metadata import PackageNotFoundError, version
@@ -21,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from topwater.errors import EnvironmentProblem
 from topwater.spark.java import find_java, shim
+from topwater.spark.run_folder import run_folder
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
@@ -36,7 +36,17 @@ _ROCKSDB = f"{_STATE}.state.RocksDBStateStoreProvider"
 _PACKAGES = "spark.jars.packages"
 _OLDEST_PROTOBUF = (6, 33, 5)
 _OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
+_HERE = "local[*,4]"
+"""All cores of this machine, each task being tried four times, as on a cluster. With ``local[*]``
+a Python worker that is killed ends the query."""
 _LONGEST_SOCKET_FOLDER = 60  # a socket's path has at most 104 to 108 bytes, 43 of them its name
+
+
+class _Ours:
+    """What :func:`session` started in this process. Nothing else is ever stopped."""
+
+    context: Any = None
+    java: Any = None
 
 
 def settings(*, shuffle_partitions: int = 1) -> dict[str, str]:
@@ -105,7 +115,7 @@ def session(
     name
         Shown by Spark's own tools.
     master
-        Where to run; all cores of this machine by default.
+        Where to run; all cores of this machine by default, each task being tried four times.
     shuffle_partitions
         See :func:`settings`.
     quiet
@@ -125,15 +135,16 @@ def session(
     EnvironmentProblem
         If Java, a package or a setting is missing, with what to do about it.
     """
-    active = SparkSession.getActiveSession()
+    active = running_session()
     if active is not None:
         require(active)
         _require_packages(active, packages)
         return active
     _require_protobuf()
     folder = run_folder()
+    _end_at_exit()
     log = Path(log_file).absolute() if log_file else folder / "spark.log"
-    chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or "local[*]")
+    chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or _HERE)
     chosen.setAll(list(settings(shuffle_partitions=shuffle_partitions).items()))
     chosen.setAll(list(_host_settings(chosen.get("spark.master"), folder).items()))
     if packages:
@@ -145,6 +156,11 @@ def session(
     with _environment(variables), _own_interrupt():
         _start(chosen, log if quiet else None)
     return SparkSession.builder.config(conf=chosen).getOrCreate()
+
+
+def running_session() -> SparkSession | None:
+    """The session that is active, whoever started it."""
+    return SparkSession.getActiveSession()
 
 
 def _host_settings(master: str | None, folder: Path) -> dict[str, str]:
@@ -205,26 +221,20 @@ def _log_to_file(conf: SparkConf, folder: Path, log: Path) -> None:
     conf.set(option, f"-Dlog4j2.configurationFile={properties} {conf.get(option, '')}".strip())
     for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         # PySpark writes each failed analysis to stderr as JSON, besides raising it.
-        logging.getLogger(logger).disabled = True
+        PySparkLogger.getLogger(logger).addFilter(_not_in_ours)
+
+
+def _not_in_ours(_: logging.LogRecord) -> bool:
+    """Whether another context is active than the one that is to be quiet."""
+    return _Ours.context is None or SparkContext._active_spark_context is not _Ours.context
 
 
 def _start(conf: SparkConf, log: Path | None) -> None:
     """Start Java and the Spark context, with both outputs of Java going to ``log``."""
     size = log.stat().st_size if log is not None and log.exists() else 0
+    had_java = SparkContext._gateway is not None
     try:
-        if log is None:
-            SparkContext(conf=conf)
-            return
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as sink:
-            # The workers that Spark starts inherit these too: what they print is not log4j's.
-            gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
-                conf, {"stdout": sink, "stderr": sink}
-            )
-        context: Any = SparkContext(conf=conf, gateway=gateway)
-        # Its server of accumulators prints a traceback if Java goes first, and does no more.
-        if (server := getattr(context, "_accumulatorServer", None)) is not None:
-            server.handle_error = lambda *_: None
+        _Ours.context = _context(conf, log)
     except PySparkRuntimeError as error:
         if conf.get(_PACKAGES, None) and (missing := _not_found(log, size)):
             raise EnvironmentProblem(
@@ -236,6 +246,25 @@ def _start(conf: SparkConf, log: Path | None) -> None:
             f"Java could not start Spark{_first_words(log, size)}",
             fix="check that `java -version` runs, or start with quiet=False to see everything",
         ) from error
+    finally:
+        if not had_java:
+            _Ours.java = SparkContext._gateway
+
+
+def _context(conf: SparkConf, log: Path | None) -> SparkContext:
+    if log is None:
+        return SparkContext(conf=conf)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as sink:
+        # The workers that Spark starts inherit these too: what they print is not log4j's.
+        gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
+            conf, {"stdout": sink, "stderr": sink}
+        )
+    context = SparkContext(conf=conf, gateway=gateway)
+    # Its server of accumulators prints a traceback if Java goes first, and does no more.
+    if (server := getattr(context, "_accumulatorServer", None)) is not None:
+        server.handle_error = lambda *_: None
+    return context
 
 
 @contextlib.contextmanager
@@ -300,32 +329,36 @@ def _require_packages(active: SparkSession, packages: Sequence[str]) -> None:
 
 
 @functools.cache
-def run_folder() -> Path:
-    """A private folder for everything that this process' sessions write, removed at exit."""
-    folder = Path(tempfile.mkdtemp(prefix="topwater-"))
-    atexit.register(_clean, folder)
-    return folder
+def _end_at_exit() -> None:
+    atexit.register(_end_java)  # after the folder's own: the last one is called first
 
 
-def _clean(folder: Path) -> None:
-    """End Java first: it would go on writing into the folder."""
+def _end_java() -> None:
+    """End what this process started, before its folder is removed: Java would write on into it."""
     for name in _OF_JAVA:
-        logging.getLogger(name).addFilter(lambda _: False)  # it may be gone by now
+        logging.getLogger(name).addFilter(not_of_py4j)  # Java may be gone by now
     with contextlib.suppress(Exception):
         _stop_java()
-    shutil.rmtree(folder, ignore_errors=True)
+
+
+def not_of_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record is somebody else's: Py4J also logs to the root, as programs do."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _stop_java() -> None:
-    context, gateway = SparkContext._active_spark_context, SparkContext._gateway
-    if context is not None:
+    """Stop what :func:`session` started, and nothing else."""
+    active = SparkContext._active_spark_context
+    if active is not None and active is not _Ours.context:
+        return
+    if active is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            context.stop()
-    process: Any = getattr(gateway, "proc", None)
-    if gateway is None or process is None:
+            active.stop()
+    process: Any = getattr(_Ours.java, "proc", None)
+    if process is None:
         return
-    gateway.shutdown()
+    _Ours.java.shutdown()
     process.stdin.close()  # Java ends when this pipe does
     process.wait(timeout=10)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark import SparkFiles, cloudpickle
 
-from topwater.spark.session import run_folder
+from topwater.spark.run_folder import run_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

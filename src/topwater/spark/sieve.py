@@ -28,8 +28,8 @@ from topwater.model import Counts
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.scoring import Formula
+from topwater.spark.run_folder import run_folder
 from topwater.spark.score_columns import quoted, rank_score
-from topwater.spark.session import run_folder
 from topwater.windows import FARTHEST
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.streams import MqttStream, SocketStream, stream_settings
 from topwater.streams.spool import Spool, messages
 from topwater.streams.spool_feed import Feed
@@ -158,5 +158,5 @@ def _require_same(offset: Offset, spool: Spool) -> None:
     if offset["spool"] != spool.id or not spool.first <= offset["part"] <= spool.sealed:
         raise StateError(
             f"the checkpoint does not belong to the spool {spool.folder}",
-            fix="use the spool that it was begun with, or start from an empty checkpoint",
+            fix=f"use the spool that it was begun with, or {AFRESH}",
         )

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from topwater.errors import QueryError, StateError
+from topwater.errors import AFRESH, QueryError, StateError
 from topwater.model import Counts
 from topwater.monitor.shards import shard_of
 from topwater.spark.processor import require_same_shards
@@ -128,7 +128,7 @@ def require_same_begin(meta: Mapping[str, Any], begun: str | None, shards: int) 
     if meta["begun"] != begun:
         raise StateError(
             "the checkpoint was begun with other queries or settings",
-            fix="give those, and change queries by changes=; or start from an empty checkpoint",
+            fix=f"give those, and change queries by changes=; or {AFRESH}",
         )
 
 

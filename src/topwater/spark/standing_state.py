@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.model import Counts
 from topwater.tables import keys_from_arrow, keys_to_arrow, pack, unpack
 
@@ -50,7 +50,7 @@ def unpacked_snapshot(packed: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     if "snapshot" not in document:
         raise StateError(
             "these bytes are not a state of standing queries",
-            fix="use the checkpoint that these queries wrote, or start from an empty one",
+            fix=f"use the checkpoint that these queries wrote, or {AFRESH}",
         )
     snapshot: dict[str, Any] = _with_arrays(document["snapshot"], table.column("array"))
     return {**snapshot, "counts": Counts(**snapshot["counts"])}, document["meta"]

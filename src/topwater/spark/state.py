@@ -13,8 +13,9 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.monitor.snapshot import Description, Kept, describe
+from topwater.spark.folders import names_in
 from topwater.spark.processor import STATE
 from topwater.spark.session import require
 
@@ -81,7 +82,7 @@ def _shard_state(row: Row) -> ShardState:
     if "origin" not in row:
         raise StateError(
             "the state is of an older version, which did not keep what it was made from",
-            fix="run the version that wrote it, or start from an empty checkpoint",
+            fix=f"run the version that wrote it, or {AFRESH}",
         )
     return ShardState(row.shard, row.shards, describe(bytes(row.snapshot)), row.origin)
 
@@ -104,7 +105,7 @@ def checked(spark: SparkSession, checkpoint: str | Path) -> str:
     """The checkpoint, if there is one and a micro-batch was finished with it."""
     require(spark)
     checkpoint = str(checkpoint)
-    if not _files(spark, checkpoint):
+    if not names_in(spark, checkpoint):
         raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
     if not was_used(spark, checkpoint):
         raise StateError(
@@ -116,7 +117,7 @@ def checked(spark: SparkSession, checkpoint: str | Path) -> str:
 
 def was_used(spark: SparkSession, checkpoint: str) -> bool:
     """Whether a micro-batch was finished with this checkpoint."""
-    return any(name.isdecimal() for name in _files(spark, f"{checkpoint}/commits"))
+    return any(name.isdecimal() for name in names_in(spark, f"{checkpoint}/commits"))
 
 
 def lines(states: list[ShardState]) -> list[str]:
@@ -185,7 +186,7 @@ def _readable(checkpoint: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         raise StateError(
             f"the state in {checkpoint} can't be read: {_cause(error)}",
-            fix="start from an empty checkpoint, or restore this one from a copy",
+            fix=f"restore it from a copy, or {AFRESH}",
         ) from error
 
 
@@ -197,13 +198,3 @@ def _cause(error: PySparkException | Py4JError) -> str:
 def _of(spark: SparkSession, checkpoint: str, operator: int, name: str) -> list[Row]:
     reader = spark.read.format("statestore").option("stateVarName", name)
     return reader.option("operatorId", operator).load(checkpoint).select("value.*").collect()
-
-
-def _files(spark: SparkSession, folder: str) -> list[str]:
-    """The names in a folder of any file system that Spark knows; none if it is not there."""
-    jvm: Any = spark.sparkContext._jvm
-    path = jvm.org.apache.hadoop.fs.Path(folder)
-    files = path.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    if not files.exists(path):
-        return []
-    return [each.getPath().getName() for each in files.listStatus(path)]

@@ -11,6 +11,8 @@ import atexit
 import gc
 from itertools import count
 
+from pyspark import TaskContext
+
 _tasks = count()
 
 
@@ -18,8 +20,9 @@ def set_modules_aside() -> None:
     """Set aside what a worker has loaded. To be called when a task begins.
 
     The first task loads the modules; it is over, and its garbage gone, when the second begins.
+    Where no task runs, the process is somebody's own, and stays as it is.
     """
-    if next(_tasks) == 1:
+    if TaskContext.get() is not None and next(_tasks) == 1:
         gc.freeze()
         # Who counts what a process leaves behind, as DuckDB's bindings do, would count all of it.
         atexit.register(gc.unfreeze)
