@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_a_line_that_is_too_long_is_told_once(
 
 def feed_of(port: int, folder: Path, **more: Any) -> SocketFeed:
     url = f"tcp://127.0.0.1:{port}"
-    settings = SocketStream(url=url, schema="a int", spool=str(folder), **more)
+    settings = SocketStream(url=url, spool=str(folder), **{"schema": "a int", **more})
     return SocketFeed(settings, Spool(folder))
 
 
@@ -65,7 +66,7 @@ def test_what_a_server_sends_is_kept(tmp_path: Path) -> None:
             connection, _ = server.accept()
             with connection:
                 connection.sendall(b"one\n\ntoo long a line\r\ntwo\r\nthr")
-                connection.sendall(b"ee")
+                connection.sendall(b"ee\n")
 
         sending = threading.Thread(target=serve)
         sending.start()
@@ -79,6 +80,53 @@ def test_what_a_server_sends_is_kept(tmp_path: Path) -> None:
     assert all(message.arrived > 1_700_000_000_000 for message in found)
     assert feed.counts == {"received": 4, "too_long": 1}
     feed.stop()
+
+
+@pytest.mark.parametrize(
+    ("form", "end", "kept"),
+    [
+        ("csv", b"ann,12", False),  # of 123
+        ("csv", b"ann,123\n", True),
+        ("json", b'{"a": 12', False),
+        ("json", b'{"a": 12}', True),  # it can't have been longer
+        ("json", b"12", False),
+        ("ntriples", b"5\t<x:a> <x:b> <x:c> .", False),  # more triples may have followed
+        ("jsonld", b'{"@id": "x:a", "time": 5}', True),
+    ],
+)
+def test_a_line_that_the_server_cuts_off_is_not_an_event(
+    tmp_path: Path, form: str, end: bytes, kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        more = {} if form in ("csv", "json") else {"schema": ""}
+        feed = feed_of(server.getsockname()[1], tmp_path / "spool", format=form, **more)
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.sendall(b"first\n" + end)
+
+        sending = threading.Thread(target=serve)
+        sending.start()
+        with pytest.raises(ConnectionError, match="hung up"):
+            feed.serve()
+        sending.join(5)
+    feed.spool.seal()
+    found = [message.payload for message in messages(feed.spool.part(0))]
+    assert found == [b"first", *([end.strip()] if kept else [])]
+    assert feed.counts["cut_off"] == (not kept)
+    assert ("in the middle of a line" in caplog.text) == (not kept)
+    feed.stop()
+
+
+def test_bytes_that_drip_take_a_time_that_grows_with_their_number() -> None:
+    """Each byte that came was added to a copy of all before it."""
+    lines = _Lines(max_bytes=1 << 20)
+    began = time.thread_time()
+    for _ in range(300_000):
+        lines.lines(b"x")
+    assert lines.lines(b"\n") == [b"x" * 300_000]
+    assert time.thread_time() - began < 3
 
 
 def test_a_server_is_looked_for_at_the_start(tmp_path: Path) -> None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import json
 import os
 import resource
+import shutil
+import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topwater.errors import StateError
-from topwater.streams.spool import Message, Spool, messages
+from topwater.errors import QueryError, StateError
+from topwater.streams import spool_part
+from topwater.streams.spool import Message, Spool, messages, salvage
 
 MESSAGES = st.lists(
     st.builds(
@@ -147,3 +152,204 @@ def _files_of_at_most(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def spool_of(folder: Path, parts: int = 2) -> list[Message]:
+    """A small spool of some sealed parts and an open one, as a process that is killed leaves it."""
+    given = [Message("t", f"message {n}".encode(), n, n) for n in range(2 * parts + 2)]
+    made = Spool(folder)
+    for number, message in enumerate(given):
+        made.add(message)
+        made.sync()
+        if number % 2 and number < 2 * parts:
+            made.seal()
+    assert made._file is not None
+    made._file.close()  # its process is gone, and nothing else was done
+    made._owner.close()
+    return given
+
+
+def opened(folder: Path) -> list[Message]:
+    with Spool(folder, patience=0) as spool:
+        return stored(spool)
+
+
+def flipped(folder: Path, bits: Callable[[int], Iterable[int]]) -> int:
+    """How many flips are noticed. No other may change what is read."""
+    given = spool_of(folder, parts=1)
+    before = {path: path.read_bytes() for path in sorted(folder.iterdir())}
+    noticed = 0
+    for file, content in before.items():
+        for byte, bit in [(at, bit) for at in range(len(content)) for bit in bits(at)]:
+            changed = bytearray(content)
+            changed[byte] ^= 1 << bit
+            for path, kept in before.items():
+                path.write_bytes(changed if path == file else kept)
+            try:
+                assert opened(folder) == given
+            except StateError as error:
+                assert str(file) in error.problem  # noqa: PT017
+                noticed += 1
+    return noticed
+
+
+def test_a_flipped_bit_in_each_byte_is_noticed_or_harmless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Never another payload, never fewer messages, never anything but a StateError."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # nothing ends here but the test
+    assert flipped(tmp_path, lambda at: [at % 8]) > 200
+
+
+@pytest.mark.soak
+def test_each_flipped_bit_is_noticed_or_harmless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    assert flipped(tmp_path, lambda _: range(8)) > 1_600
+
+
+def test_a_part_that_changes_under_a_query_is_noticed_when_it_is_read(tmp_path: Path) -> None:
+    with Spool(tmp_path) as spool:
+        spool.add(Message("a", b"12", 1))
+        spool.seal()
+        path = tmp_path / "00000000.part"
+        path.write_bytes(path.read_bytes().replace(b"12", b"13"))
+        with pytest.raises(StateError, match=r"00000000\.part is damaged at byte 0 of 49"):
+            spool.part(0)
+        path.unlink()
+        with pytest.raises(StateError, match=r"00000000\.part can't be read"):
+            spool.part(0)
+
+
+def test_a_missing_part_and_a_stray_one(tmp_path: Path) -> None:
+    given = spool_of(tmp_path)
+    (tmp_path / "00000001.part").rename(tmp_path / "copy of 1.part")
+    with pytest.raises(StateError, match=r"copy of 1\.part is not a part"):
+        opened(tmp_path)
+    (tmp_path / "copy of 1.part").rename(tmp_path / "aside")
+    with pytest.raises(StateError, match=r"00000001\.part is missing"):
+        opened(tmp_path)
+    shutil.copy(tmp_path / "00000000.part", tmp_path / "00000001.part")
+    with pytest.raises(StateError, match=r"00000001\.part is damaged"):
+        opened(tmp_path)
+    (tmp_path / "aside").replace(tmp_path / "00000001.part")
+    assert opened(tmp_path) == given
+
+
+def test_what_can_be_read_is_saved(tmp_path: Path) -> None:
+    given = spool_of(tmp_path)
+    first = tmp_path / "00000000.part"
+    first.write_bytes(first.read_bytes().replace(b"message 0", b"message 9"))
+    (tmp_path / "00000001.part").unlink()
+    (tmp_path / "x.part").touch()
+    told = salvage(tmp_path)
+    assert "00000000.part is now 00000000.part.damaged; 1 messages of it can be read" in told
+    assert "00000001.part was missing" in told
+    assert opened(tmp_path) == [given[1], *given[4:]]
+    assert salvage(tmp_path) == "nothing is damaged"
+
+
+def test_without_what_is_known_the_messages_are_saved_for_a_new_checkpoint(tmp_path: Path) -> None:
+    given = spool_of(tmp_path)
+    os.truncate(tmp_path / "about.json", 10)
+    with pytest.raises(StateError, match=r"about\.json is damaged") as caught:
+        opened(tmp_path)
+    assert "salvage" in caught.value.fix
+    assert "start from an empty checkpoint" in salvage(tmp_path)
+    assert opened(tmp_path) == given
+
+
+def test_a_spool_of_an_earlier_version_is_gone_on_with(tmp_path: Path) -> None:
+    """Its parts had no marks, and what is known of it had no checksum."""
+    given = spool_of(tmp_path)
+    for path in tmp_path.glob("*.part"):
+        content, at, kept = path.read_bytes(), 0, b""
+        while at < len(content):
+            after = spool_part._end_of_record(content, at) or 0
+            kept += content[at:after] if len([*messages(content[at:after])]) else b""
+            at = after
+        path.write_bytes(kept)
+    about = json.loads((tmp_path / "about.json").read_bytes())
+    old = {name: about[name] for name in ("id", "removed")}
+    (tmp_path / "about.json").write_text(json.dumps(old))
+    os.truncate(path := tmp_path / "00000002.part", path.stat().st_size - 3)
+    assert opened(tmp_path) == given[:-1]
+    with Spool(tmp_path) as spool:
+        spool.add(Message("new", b"", 1))
+    assert opened(tmp_path) == [*given[:-1], Message("new", b"", 1)]
+    first = tmp_path / "00000000.part"
+    first.write_bytes(first.read_bytes().replace(b"message 1", b"message 7"))
+    with pytest.raises(StateError, match=r"00000000\.part is damaged"):
+        opened(tmp_path)
+
+
+@pytest.mark.parametrize("doing", ["open", "open anew", "remove", "keep", "repair"])
+def test_a_full_disk_is_told_whatever_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, doing: str
+) -> None:
+    given = spool_of(tmp_path / "spool", parts=1)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def act() -> None:
+        if doing == "open":
+            opened(tmp_path / "new")
+        elif doing in ("open anew", "repair"):
+            opened(tmp_path / "spool")
+        else:
+            spool.remove(1) if doing == "remove" else spool.keep(client="me")
+
+    with contextlib.ExitStack() as stack:
+        if doing in ("remove", "keep"):
+            spool = stack.enter_context(Spool(tmp_path / "spool"))
+        patched = stack.enter_context(monkeypatch.context())
+        patched.setattr(os, "truncate" if doing == "repair" else "fsync", full)
+        with pytest.raises(StateError, match=r"can't be written: No space left") as caught:
+            act()
+        assert "make room" in caught.value.fix
+        patched.undo()
+        if doing in ("remove", "keep"):
+            act()
+    assert opened(tmp_path / "spool") == given[2 if doing == "remove" else 0 :]
+
+
+def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
+    """On a file system of 256 kB: whatever fails, what was called safe is there afterwards."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(  # noqa: S603
+        ["mount", "-t", "tmpfs", "-o", "size=256k,nr_inodes=100", "tmpfs", str(disk)],  # noqa: S607
+        capture_output=True,
+    )
+    if mounted.returncode:
+        pytest.skip("only the superuser may make a file system")
+    try:
+        _fill(disk)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)  # noqa: S603, S607
+
+
+def _write(spool: Spool) -> None:
+    spool.add(Message("t", b"x" * 100_000, 1))
+    spool.sync()
+
+
+def _fill(disk: Path) -> None:
+    given = spool_of(disk / "spool", parts=1)
+    with (disk / "filler").open("wb", buffering=0) as filler, contextlib.suppress(OSError):
+        while True:
+            filler.write(b"x" * 512)
+    with Spool(disk / "spool") as spool:  # its last part has room for a mark
+        with pytest.raises(StateError, match="No space left"):
+            spool.remove(1)
+        with pytest.raises(StateError, match="No space left"):
+            spool.keep(client="me")
+        with pytest.raises(StateError, match="No space left"):
+            _write(spool)
+        assert stored(spool) == given
+    with pytest.raises((StateError, QueryError), match="No space left"):
+        opened(disk / "new")
+    (disk / "filler").unlink()
+    assert opened(disk / "spool") == given

@@ -1,11 +1,13 @@
 """Lines of text from a server.
 
-A server's socket has no memory: what it sends while nobody is connected is lost. What was
-received is in the spool, and is not.
+A server's socket has no memory: what it sends while nobody is connected is lost, and so is what
+was received and could not be written to the spool. What is in the spool is not.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 import select
 import socket
 import time
@@ -33,6 +35,7 @@ class SocketFeed(Feed):
     def __init__(self, settings: SocketStream, spool: Spool) -> None:
         super().__init__(spool, settings.spool_limit, settings.max_bytes)
         self._server = settings.server
+        self._documents = settings.format in ("json", "jsonld")
 
     def check(self) -> None:
         """Connect once."""
@@ -57,8 +60,21 @@ class SocketFeed(Feed):
                 received = connection.recv(_AT_ONCE)
                 self._take(lines.lines(received))
                 if not received:
-                    self._take(lines.rest())
+                    self._take_rest(lines.rest())
                     raise ConnectionError("the server hung up")
+
+    def _take_rest(self, found: list[bytes | None]) -> None:
+        """Take the line that the server did not end, unless it may have been cut off.
+
+        A document that is cut off is not JSON; a number in CSV looks whole wherever it is cut.
+        """
+        if any(line is not None and not (self._documents and _is_json(line)) for line in found):
+            self.counts["cut_off"] += 1
+            logging.getLogger("topwater").warning(
+                "%s hung up in the middle of a line, which is left out", self._server
+            )
+            return
+        self._take(found)
 
     def _take(self, found: list[bytes | None]) -> None:
         now = time.time_ns() // 1_000_000
@@ -73,17 +89,29 @@ class SocketFeed(Feed):
         return found
 
 
+def _is_json(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 class _Lines:
     """Bytes cut into lines that are not empty; None in place of one that is too long."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._begun = b""
+        self._begun = bytearray()
         self._skipping = False
 
     def lines(self, received: bytes) -> list[bytes | None]:
         """The lines that end here."""
-        *whole, self._begun = (self._begun + received).split(b"\n")
+        first, *more = received.split(b"\n")
+        self._begun += first
+        whole: list[bytes] = []
+        if more:
+            whole = [bytes(self._begun), *more[:-1]]
+            self._begun = bytearray(more[-1])
         found: list[bytes | None] = []
         for line in whole:
             if self._skipping:
@@ -92,12 +120,12 @@ class _Lines:
             found += self._found(line)
         if len(self._begun) > self._max_bytes:
             found += [] if self._skipping else [None]
-            self._skipping, self._begun = True, b""
+            self._skipping, self._begun = True, bytearray()
         return found
 
     def rest(self) -> list[bytes | None]:
         """The line that was begun, if the server ends without ending it."""
-        begun, self._begun = self._begun, b""
+        begun, self._begun = bytes(self._begun), bytearray()
         return [] if self._skipping else self._found(begun)
 
     def _found(self, line: bytes) -> list[bytes | None]:

@@ -8,40 +8,50 @@ micro-batch that read them is committed::
     sealed, being   sealed, next    open: messages are appended, and are
     computed        micro-batch     safe from sync() on
 
-So a micro-batch is a range of parts, and the same whenever it is read.
+So a micro-batch is a range of parts, and the same whenever it is read. What a process that was
+ended left unfinished is at the end of the last part, and is cut off; whatever else is not as it
+was written is a ``StateError``.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import os
-import struct
 import threading
-import time
 import uuid
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
-from topwater.errors import QueryError, StateError
+from topwater.errors import StateError
+from topwater.streams.spool_folder import (
+    ABOUT,
+    SUFFIX,
+    disk_errors,
+    owned,
+    part_content,
+    part_number,
+    part_numbers,
+    part_path,
+    read_about,
+    sync_folder,
+    unwritable,
+    write_about,
+)
+from topwater.streams.spool_part import (
+    KEEP,
+    Message,
+    OpenPart,
+    damage,
+    extent,
+    is_sealed,
+    messages,
+    salvaged,
+)
+
+__all__ = ["PART_BYTES", "Message", "Spool", "messages", "salvage"]
 
 PART_BYTES = 1 << 20
-_HEADER = struct.Struct(">IIqHHB")
-"""A checksum of the rest, the payload's length, when it came, mid, the topic's length, flags."""
-_TOO_LONG = 1
-_SUFFIX = ".part"
-
-
-class Message(NamedTuple):
-    """What came in: ``payload`` is None if it was too long to keep."""
-
-    topic: str
-    payload: bytes | None
-    arrived: int
-    mid: int = 0
 
 
 class Spool:
@@ -61,7 +71,7 @@ class Spool:
     QueryError
         If another process has it open, or it can't be made.
     StateError
-        If it can't be written later on.
+        If it is damaged, or can't be written later on.
 
     Examples
     --------
@@ -82,15 +92,20 @@ class Spool:
         self.folder = Path(folder)
         self._part_bytes = part_bytes
         self._lock = threading.RLock()
-        self._owner = _owned(self.folder, patience)
-        self._about = _about(self.folder)
-        self._file: IO[bytes] | None = None
+        self._owner = owned(self.folder, patience)
+        self._file: OpenPart | None = None
         self._failed: OSError | None = None
-        self.first = int(self._about["removed"])
-        numbers = sorted(int(path.stem) for path in self.folder.glob(f"*{_SUFFIX}"))
-        self._sizes = {number: self._repaired(number) for number in numbers}
-        self._open = max([*numbers, self.first - 1]) + 1
-        self.remove(self.first)
+        self._sizes: dict[int, int] = {}
+        try:
+            with disk_errors(self.folder):
+                numbers = part_numbers(self.folder)
+                self._about = read_about(self.folder, numbers)
+                self.first = int(self._about["removed"])
+                self._adopt(numbers)
+                self.remove(self.first)
+        except BaseException:
+            self._owner.close()
+            raise
 
     def __enter__(self) -> Spool:
         return self
@@ -120,58 +135,64 @@ class Spool:
 
     def keep(self, **told: Any) -> None:
         """Remember something as long as there is this spool."""
-        with self._lock:
-            self._about |= told
-            _replace(self.folder / "about.json", json.dumps(self._about).encode())
+        with self._lock, disk_errors(self.folder):
+            about = self._about | told
+            write_about(self.folder, about)
+            self._about = about
 
     def add(self, message: Message) -> None:
         """Append a message. It is safe after the next :meth:`sync` only."""
-        topic = message.topic.encode()
-        payload = message.payload or b""
-        flags = _TOO_LONG if message.payload is None else 0
-        rest = _HEADER.pack(0, len(payload), message.arrived, message.mid, len(topic), flags)[4:]
         with self._writing():
             if self._file is None:
-                self._file = self._path(self._open).open("wb")
-                self._sizes[self._open] = 0
-                _sync_folder(self.folder)
-            body = rest + topic + payload
-            self._file.write(zlib.crc32(body).to_bytes(4, "big") + body)
-            self._sizes[self._open] += 4 + len(body)
+                self._file = OpenPart(part_path(self.folder, self._open), self._open)
+                sync_folder(self.folder)
+            self._file.add(message)
+            self._sizes[self._open] = self._file.size
 
     def sync(self) -> None:
         """Make all that was added safe."""
         with self._writing():
             if self._file is None:
                 return
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            if self._sizes[self._open] >= self._part_bytes:
+            self._file.sync()
+            self._sizes[self._open] = self._file.size
+            if self._file.size >= self._part_bytes:
                 self.seal()
 
     def seal(self) -> int:
         """Seal the open part, if it has messages; the number after it."""
         with self._writing():
             if self._file is not None:
-                self._file.flush()
-                os.fsync(self._file.fileno())
+                self._file.sync(end=True)
                 self._file.close()
+                self._sizes[self._open] = self._file.size
                 self._file = None
                 self._open += 1
             return self._open
 
     def part(self, number: int) -> bytes:
-        """A sealed part."""
-        return self._path(number).read_bytes()
+        """A sealed part, just as it was written.
+
+        Raises
+        ------
+        StateError
+            If it is not.
+        """
+        content = part_content(self.folder, number)
+        if not is_sealed(content, number):
+            whole = extent(content, number).whole
+            if number >= self._about["marked"] or whole < len(content):
+                raise damage(part_path(self.folder, number), content, whole)
+        return content
 
     def remove(self, before: int) -> None:
         """Remove the parts before a number."""
-        with self._lock:
+        with self._lock, disk_errors(self.folder):
             if before > self.first:
                 self.keep(removed=before)
                 self.first = before
             for number in [number for number in self._sizes if number < before]:
-                self._path(number).unlink(missing_ok=True)
+                part_path(self.folder, number).unlink(missing_ok=True)
                 del self._sizes[number]
 
     def close(self) -> None:
@@ -200,94 +221,84 @@ class Spool:
                 yield
             except OSError as error:
                 self._failed = error
-                raise StateError(
-                    f"the spool {self.folder} can't be written: {error.strerror}",
-                    fix="make room for it, and start again: nothing is lost",
-                ) from error
+                raise unwritable(self.folder, error) from error
 
-    def _path(self, number: int) -> Path:
-        return self.folder / f"{number:08d}{_SUFFIX}"
+    def _adopt(self, numbers: list[int]) -> None:
+        """Take the parts that are there: all but the last were sealed."""
+        self._open = max([*numbers, self.first - 1]) + 1
+        missing = set(range(self.first, self._open)) - set(numbers)
+        if missing:
+            path = part_path(self.folder, min(missing))
+            raise StateError(f"{path} is missing, and with it all messages in it", fix=KEEP)
+        if "marked" not in self._about:  # of an earlier version, whose parts have no marks
+            self.keep(marked=self._open)
+        for number in numbers:
+            if number >= self.first:
+                self._adopt_part(number)
+            self._sizes[number] = part_path(self.folder, number).stat().st_size
 
-    def _repaired(self, number: int) -> int:
-        """The size of a part, without the message in whose middle a process was ended."""
-        path = self._path(number)
-        whole = _whole(path.read_bytes())
-        if whole < path.stat().st_size:
-            os.truncate(path, whole)
-        return whole
-
-
-def messages(part: bytes) -> Iterator[Message]:
-    """The messages of a part."""
-    at = 0
-    while at < len(part):
-        _, length, arrived, mid, topic_length, flags = _HEADER.unpack_from(part, at)
-        start = at + _HEADER.size
-        at = start + topic_length + length
-        payload = None if flags & _TOO_LONG else part[start + topic_length : at]
-        yield Message(part[start : start + topic_length].decode(), payload, arrived, mid)
-
-
-def _whole(part: bytes) -> int:
-    """How many bytes of a part are whole messages."""
-    at = 0
-    while at + _HEADER.size <= len(part):
-        checksum, length, _, _, topic_length, _ = _HEADER.unpack_from(part, at)
-        end = at + _HEADER.size + topic_length + length
-        if end > len(part) or zlib.crc32(part[at + 4 : end]) != checksum:
-            break
-        at = end
-    return at
+    def _adopt_part(self, number: int) -> None:
+        content = part_content(self.folder, number)
+        if is_sealed(content, number):
+            return
+        path, (whole, damaged) = part_path(self.folder, number), extent(content, number)
+        marked = number >= self._about["marked"]
+        if damaged or (number < self._open - 1 and (marked or whole < len(content))):
+            raise damage(path, content, whole)
+        os.truncate(path, whole)
+        if marked:
+            with contextlib.closing(OpenPart(path, number)) as last:
+                last.sync(end=True)
 
 
-def _owned(folder: Path, patience: float) -> IO[bytes]:
-    """A lock that ends with this process."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("wb")
-    except OSError as error:
-        raise QueryError(
-            f"{folder} can't be written: {error.strerror}", field="spool", fix="name another folder"
-        ) from None
-    end = time.monotonic() + patience
-    while True:
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return file
-        if time.monotonic() >= end:
-            break
-        time.sleep(0.05)
-    file.close()
-    raise QueryError(
-        f"{folder} is in use by another query",
-        field="spool",
-        fix="stop that one, or give each its own spool",
-    )
+def salvage(folder: str | Path) -> str:
+    """Make a damaged spool one that can be opened, with all messages that can be read.
+
+    What was damaged is kept beside it, as ``*.damaged``.
+
+    Parameters
+    ----------
+    folder
+        The spool. No query may have it open.
+
+    Returns
+    -------
+    str
+        What was done, for people to read.
+    """
+    folder = Path(folder)
+    done: list[str] = []
+    with owned(folder, 0.0), disk_errors(folder):
+        stray = [path for path in folder.glob(f"*{SUFFIX}") if part_number(path) is None]
+        done += map(_set_aside, stray)
+        numbers = part_numbers(folder)
+        try:
+            about = read_about(folder, numbers)
+        except StateError:
+            done.append(f"{_set_aside(folder / ABOUT)}; start from an empty checkpoint")
+            about = {"id": uuid.uuid4().hex, "removed": min(numbers, default=0), "marked": 0}
+        for number in range(about["removed"], max([*numbers, -1]) + 1):
+            done += _salvaged_part(folder, number)
+        write_about(folder, about)
+    return "\n".join(done) or "nothing is damaged"
 
 
-def _about(folder: Path) -> dict[str, Any]:
-    path = folder / "about.json"
+def _salvaged_part(folder: Path, number: int) -> list[str]:
+    path = part_path(folder, number)
+    content = path.read_bytes() if path.exists() else b""
+    if is_sealed(content, number):
+        return []
+    found = salvaged(content)
+    done = _set_aside(path)
+    with contextlib.closing(OpenPart(path, number)) as part:
+        for message in found:
+            part.add(message)
+        part.sync(end=True)
+    return [f"{done}; {len(found):,} messages of it can be read"]
+
+
+def _set_aside(path: Path) -> str:
     if not path.exists():
-        _replace(path, json.dumps({"id": uuid.uuid4().hex, "removed": 0}).encode())
-    found: dict[str, Any] = json.loads(path.read_bytes())
-    return found
-
-
-def _replace(path: Path, text: bytes) -> None:
-    """Write a file so that it is there as a whole, or not at all."""
-    beside = path.with_suffix(".new")
-    with beside.open("wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the names in a folder safe too."""
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        return f"{path.name} was missing"
+    path.replace(path.with_suffix(f"{path.suffix}.damaged"))
+    return f"{path.name} is now {path.name}.damaged"
