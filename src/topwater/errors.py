@@ -1,9 +1,12 @@
-"""What Topwater raises. Every message says what is wrong and what to do."""
+"""What Topwater raises. Every message says what is wrong and what to do, and tells no secret."""
 
 from __future__ import annotations
 
+from topwater.redaction import redacted
+
 LONGEST = 2_000
 """Characters in the longest problem, and in the longest fix, that are told."""
+_READ = 10 * LONGEST
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
@@ -69,8 +72,9 @@ class TopwaterError(Exception):
     """
 
     def __init__(self, problem: str, *, fix: str = "") -> None:
-        self.problem = shortened(problem)
-        self.fix = shortened(fix)
+        # Redacted first: half an address does not look like one.
+        self.problem = shortened(redacted(problem[:_READ]))
+        self.fix = shortened(redacted(fix[:_READ]))
         super().__init__(f"{self.problem}\n  fix: {self.fix}" if fix else self.problem)
 
 
@@ -85,7 +89,7 @@ class QueryError(TopwaterError, ValueError):
     """
 
     def __init__(self, problem: str, *, field: str = "", fix: str = "") -> None:
-        self.field = field
+        self.field = redacted(field)
         super().__init__(f"{field}: {problem}" if field else problem, fix=fix)
 
 
@@ -103,7 +107,7 @@ class SourceError(TopwaterError):
     """
 
     def __init__(self, problem: str, *, field: str = "", fix: str = "") -> None:
-        self.field = field
+        self.field = redacted(field)
         super().__init__(f"{field}: {problem}" if field else problem, fix=fix)
 
 

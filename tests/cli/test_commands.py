@@ -63,7 +63,9 @@ def test_errors_are_two_lines_and_a_code(
 def test_debug_shows_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_run, "run", failing(EnvironmentProblem("no Java")))
     result = runner.invoke(app, ["demo", "--debug"])
-    assert isinstance(result.exception, EnvironmentProblem)
+    assert result.exit_code == 3
+    assert "Traceback" in result.stderr
+    assert "topwater.errors.EnvironmentProblem: no Java" in result.stderr
 
 
 def test_the_cause_is_found_in_what_java_says() -> None:

@@ -87,7 +87,7 @@ def test_a_job_in_rsp_ql_adds_where_its_streams_and_services_are(folder: Path) -
     assert done.exit_code == 0, done.output
     for line in (
         ":s  files, ntriples: ",
-        "source   :b  http://127.0.0.1:9/sparql",
+        "source   :b  http://127.0.0.1:9",
         "answer   ?u ?score",
     ):
         assert line in done.stdout

@@ -345,7 +345,7 @@ class TestList:
         ({"keyy": "who"}, "did you mean key?"),
         ({"windows": 3}, "did you mean window?"),
         ({"refesh": "f"}, "did you mean refresh?"),
-        ({"xyz": 3}, "use one of: key, window, score, k, time,"),
+        ({"xyz": 3}, "use one of: key, window, score, k, order, time,"),
     ],
 )
 def test_a_wrong_keyword(wrong: dict[str, Any], fix: str) -> None:

@@ -43,9 +43,9 @@ def test_a_variable_that_is_not_set_is_told_by_name(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("HTTPS://me:secret@api.example:81/v1?token=secret", "https://api.example:81/v1"),
-        ("http://a:b@secret@api.example/", "http://api.example/"),
-        ("http://[::1]:80/v1", "http://[::1]:80/v1"),
+        ("HTTPS://me:secret@api.example:81/v1?token=secret", "https://api.example:81"),
+        ("http://a:b@secret@api.example/", "http://api.example"),
+        ("http://[::1]:80/secret", "http://[::1]:80"),
     ],
 )
 def test_what_is_shown_of_an_address(url: str, shown: str) -> None:
@@ -70,11 +70,11 @@ def test_what_is_no_address(url: Any) -> None:
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
-        ("ftp://me:pass/word@api.example/v1?token=pass", "'ftp://api.example/v1'"),
-        ("https://me:pass/word@api.example/v1", "'https://api.example/v1'"),
-        ("https://me:pass?word@api.example:x/", "'https://api.example:x/'"),
-        ("me:pass@api.example/v1", "'api.example/v1'"),
-        ("api.example/v1#pass", "'api.example/v1'"),
+        ("ftp://me:pass/word@api.example/v1?token=pass", "ftp://api.example is"),
+        ("https://me:pass/word@api.example/v1", "https://api.example can"),
+        ("https://me:pass?word@api.example:x/", "https://… can"),
+        ("me:pass@api.example/v1", "has no scheme"),
+        ("api.example/v1#pass", "has no scheme"),
     ],
 )
 def test_a_password_with_any_sign_in_it_is_not_told(url: str, shown: str) -> None:

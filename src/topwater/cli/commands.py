@@ -224,12 +224,14 @@ def live(
 
 @app.command(
     epilog=examples_of(
-        "topwater state answers/_checkpoint",
+        "topwater state answers  # of a job that writes to answers/",
         "topwater state answers/_checkpoint --json",
     )
 )
 def state(
-    checkpoint: Annotated[str, typer.Argument(help="The checkpoint folder of a Spark query.")],
+    checkpoint: Annotated[
+        str, typer.Argument(help="The checkpoint of a query, or the folder that a job writes to.")
+    ],
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per shard and nothing else.")
     ] = False,
@@ -240,10 +242,12 @@ def state(
 
     Of standing queries: how many there are, and how many objects they refer to.
     """
-    with plain_errors(debug), progress("starting Spark", quiet):
+    with plain_errors(debug):
         from topwater.spark import session
-        from topwater.spark.state import state_lines
+        from topwater.spark.state import located, state_lines
 
-        spark = session("topwater state", master="local[1]")
-        shown = state_lines(spark, checkpoint, as_json=as_json)
+        place = located(checkpoint)
+        with progress("starting Spark", quiet):
+            spark = session("topwater state", master="local[1]")
+            shown = state_lines(spark, place, as_json=as_json)
     typer.echo("\n".join(shown))

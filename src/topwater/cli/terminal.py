@@ -14,6 +14,7 @@ import typer
 
 from topwater.errors import EnvironmentProblem, QueryError, TopwaterError, known_fix
 from topwater.jobs.signals import Terminated, stop_flag
+from topwater.redaction import redacted
 from topwater.show.console import plain
 
 FAILED, MISUSED, LACKING, STOPPED, TERMINATED = 1, 2, 3, 130, 143
@@ -59,16 +60,20 @@ def plain_errors(debug: bool = False) -> Iterator[None]:
         _drop_output()
         raise typer.Exit(FAILED) from None
     except KeyboardInterrupt as error:
-        if debug:
-            traceback.print_exception(error)
+        _show_traceback(error, debug)
         _end_output()
         typer.echo(_words(error), err=True)
         raise typer.Exit(exit_code(error)) from None
     except Exception as error:
-        if debug:
-            raise
+        _show_traceback(error, debug)
         typer.echo(_words(error), err=True)
         raise typer.Exit(exit_code(error)) from None
+
+
+def _show_traceback(error: BaseException, wanted: bool) -> None:
+    """Where an error comes from, without what a library may have told of an address."""
+    if wanted:
+        typer.echo(redacted("".join(traceback.format_exception(error))), err=True)
 
 
 def _end_output() -> None:
@@ -106,8 +111,8 @@ def _words(error: BaseException) -> str:
         fix = error.fix or "see the traceback with --debug"
         return f"error: {_lines(error.problem)}\n  fix: {_lines(fix)}"
     if ours := _OURS.findall(str(error)):
-        return "error: {}\n  fix: {}".format(*map(plain, ours[-1]))
-    found = plain(cause(error))
+        return redacted("error: {}\n  fix: {}".format(*map(plain, ours[-1])))
+    found = redacted(plain(cause(error)))
     fix = known_fix(str(error)) or "see the traceback with --debug"
     return f"error: {found}\n  fix: {fix}"
 

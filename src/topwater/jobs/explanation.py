@@ -13,6 +13,7 @@ from topwater.jobs.job import Job
 from topwater.jobs.job_file import ENDINGS, text_of
 from topwater.jobs.loader import read_job
 from topwater.jobs.remote_side import EXAMPLE, is_example
+from topwater.redaction import redacted_addresses, shown_address, shown_path
 from topwater.show.explain import Explanation, Step, explanation
 
 _PROGRAMS = (".py", ".ipynb", ".scala", ".java", ".jar", ".r")
@@ -58,7 +59,8 @@ def explained_file(place: str, settings: Sequence[str], *, as_json: bool = False
     if not as_json:
         return str(whole)
     query = plan.query().to_dict()
-    return json.dumps({"query": query, "rspql": plan.text, "explanation": whole.to_dict()})
+    text = redacted_addresses(plan.text)
+    return json.dumps({"query": query, "rspql": text, "explanation": whole.to_dict()})
 
 
 def _refuse_program(path: Path) -> None:
@@ -76,11 +78,11 @@ def as_dict(job: Job) -> dict[str, Any]:
     return {
         "job": str(job.written.path),
         "query": job.query.to_dict(),
-        "rspql": None if job.plan is None else job.plan.text,
+        "rspql": None if job.plan is None else redacted_addresses(job.plan.text),
         "streams": {name or "stream": stream_text(s.settings) for name, s in job.streams.items()},
         "sources": {name or "source": source_text(each) for name, each in job.services.items()},
         "sink": str(job.sink),
-        "checkpoint": job.sink.checkpoint or None,
+        "checkpoint": shown_path(job.sink.checkpoint) or None,
         "packages": list(job.packages),
         "explanation": job_explanation(job).to_dict(),
     }
@@ -96,7 +98,8 @@ def stream_text(settings: Any) -> str:
     for name in ("path", "url", "servers", "source"):
         if place := getattr(settings, name, ""):
             topics = ", ".join(getattr(settings, "topics", ()))
-            return f"{settings.kind}, {settings.format}: {place}{topics and f' {topics}'}"
+            where = shown_path(place)
+            return f"{settings.kind}, {settings.format}: {where}{topics and f' {topics}'}"
     return f"{settings.kind}, {settings.format}"
 
 
@@ -105,20 +108,12 @@ def source_text(given: Any) -> str:
     if is_example(given):
         return f"{EXAMPLE}, started for the run"
     if not isinstance(given, Mapping):
-        return _bare(given)
+        return shown_address(given)
     if given.get("kind") in ("python", "memory"):
         return str(given.get("object", "values in memory"))
-    return _bare(str(given.get("url", "")))
-
-
-def _bare(url: str) -> str:
-    scheme, mark, rest = url.partition("://")
-    if scheme in ("http", "https"):
-        rest = rest.partition("?")[0]
-    # A password of a database may hold a question mark.
-    return f"{scheme}{mark}{rest.rpartition('@')[2].partition('?')[0]}"
+    return shown_address(given.get("url", ""))
 
 
 def _sink_text(job: Job) -> str:
-    kept = f"; how far it came: {job.sink.checkpoint}" if job.sink.checkpoint else ""
+    kept = f"; how far it came: {shown_path(job.sink.checkpoint)}" if job.sink.checkpoint else ""
     return f"{'the terminal' if job.sink.kind == 'console' else job.sink}{kept}"

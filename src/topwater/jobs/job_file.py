@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError, SourceError
-from topwater.validation import suggestion
+from topwater.validation import shown, suggestion
 
 Place: TypeAlias = tuple[str, ...]
 ENDINGS = (".toml", ".yaml", ".yml")
@@ -81,7 +81,8 @@ class Written:
         for name in given:
             if name not in names:
                 what = "setting" if place else "table"
-                raise self.error(f"no such {what}", (*place, name), suggestion(name, names))
+                fix = _elsewhere(name, place) or suggestion(name, names)
+                raise self.error(f"no such {what}", (*place, name), fix)
 
     @contextlib.contextmanager
     def blamed(self, *place: str, inner: Sequence[Place] = ()) -> Iterator[None]:
@@ -99,7 +100,8 @@ class Written:
         except QueryError as error:
             problem = error.problem.removeprefix(f"{error.field}: ")
             found = self._found(error.field, place, inner)
-            raise self.error(problem, found, error.fix) from None
+            lost = problem.startswith("no such setting") and _elsewhere(found[-1], found[:-1])
+            raise self.error(problem, found, lost or error.fix) from None
         except SourceError as error:
             problem = error.problem.removeprefix(f"{error.field}: ")
             told = self.error(problem, self._found(error.field, place, inner), error.fix)
@@ -123,6 +125,14 @@ class Written:
             if self._says((*place, *each, parts[0])):
                 return (*place, *each, *parts)
         return (*place, *parts)
+
+
+def _elsewhere(name: str, place: Place) -> str:
+    """Where a setting is that was looked for in the wrong table; empty if it is nowhere."""
+    from topwater.jobs.setting_places import place_of
+
+    found = place_of(name, ".".join(place)) if place else ""
+    return f"it is a setting of [{found.rpartition('.')[0]}]: {found}" if found else ""
 
 
 def read(path: Path) -> Written:
@@ -238,7 +248,9 @@ def _override(text: str) -> tuple[Place, Any]:
             if equals and (place := _parts(name)):
                 return place, tomllib.loads(line)["value"]
     raise QueryError(
-        f"{text!r} is not NAME=VALUE", field="--set", fix="write --set query.k=10, for instance"
+        f"{shown(text)} is not NAME=VALUE",
+        field="--set",
+        fix="write --set query.k=10, for instance",
     )
 
 

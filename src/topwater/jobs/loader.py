@@ -11,6 +11,7 @@ from topwater.jobs.job import Job
 from topwater.jobs.job_file import ENDINGS, Written, overridden, read, text_of
 from topwater.jobs.rspql_query import rspql_job
 from topwater.jobs.table_query import plain_job
+from topwater.validation import shown
 
 QUERIES = (".rq", ".rspql", ".sparql", "")
 """The endings of files that hold a query in RSP-QL."""
@@ -78,6 +79,6 @@ def _pair(given: str, option: str) -> tuple[str, str]:
     name += ">" if given.startswith("<") and equals else ""
     if not equals or not name or not place:
         raise QueryError(
-            f"{given!r} is not NAME=PLACE", field=option, fix=f"write {option} :S=folder"
+            f"{shown(given)} is not NAME=PLACE", field=option, fix=f"write {option} :S=folder"
         )
     return name, str(Path(place).absolute()) if option == "--stream" else place

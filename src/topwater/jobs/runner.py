@@ -18,6 +18,7 @@ from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
 from topwater.jobs.signals import StopFlag, calm, stop_flag
+from topwater.redaction import shown_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -275,7 +276,7 @@ def _started(
         checkpoint = job.sink.checkpoint
         if checkpoint:
             word = "goes on from" if job.sink.started else "is kept in"
-            display.say(f"how far it came {word} {checkpoint}")
+            display.say(f"how far it came {word} {shown_path(checkpoint)}")
         else:
             folder = tempfile.TemporaryDirectory(prefix="run-", dir=run_folder())
             checkpoint = f"{stack.enter_context(folder)}/checkpoint"

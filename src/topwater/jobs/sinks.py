@@ -9,6 +9,7 @@ begins anew.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,7 +17,16 @@ from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
 from topwater.jobs.python_names import loaded
-from topwater.validation import choice_of, mapping_of, require_given, require_known, text_of
+from topwater.private_files import open_private
+from topwater.redaction import shown_path, shown_settings
+from topwater.validation import (
+    choice_of,
+    mapping_of,
+    nearest,
+    require_given,
+    require_known,
+    text_of,
+)
 from topwater.validation.addresses import REMOTE
 from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
 
@@ -41,10 +51,12 @@ _ALLOWED = {
     "python": ("object",),
     "console": (),
 }
+_FORMATS = ("avro", "bigquery", "delta", "hudi", "iceberg", "jdbc", "mongodb", "noop", "text")
+"""Formats of Spark that people know, and that are no kinds of ours."""
 _NESTED = ("array", "map", "struct")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Sink:
     """Where answers go, besides the terminal.
 
@@ -83,7 +95,7 @@ class Sink:
     @staticmethod
     def of(given: Mapping[str, Any], base: Path) -> Sink:
         """Settings as they stand in a file, checked."""
-        kind = choice_of(given.get("kind", "console"), KINDS, "kind")
+        kind = _kind(given.get("kind", "console"))
         allowed = ("kind", "checkpoint", *_ALLOWED[kind])
         require_known(given, allowed, of=kind)
         require_given(given, _NEEDED.get(kind, ()), of=kind)
@@ -118,13 +130,16 @@ class Sink:
 
         return KafkaStream(servers=self.servers, topics=(self.topic,), schema="a int").packages
 
+    def __repr__(self) -> str:
+        return shown_settings(self)
+
     def __str__(self) -> str:
         """What it is, in a few words."""
         if self.kind == "kafka":
-            return f"Kafka, topic {self.topic} at {self.servers}"
+            return f"Kafka, topic {self.topic} at {shown_path(self.servers)}"
         if self.kind == "python":
             return f"the function {self.object}"
-        return f"{self.format or self.kind} in {self.path}" if self.path else self.kind
+        return f"{self.format or self.kind} in {shown_path(self.path)}" if self.path else self.kind
 
     def require_continued(self, names: Callable[[str], Iterable[str]] | None = None) -> None:
         """Raise if the folder of answers and the checkpoint do not belong together.
@@ -177,7 +192,21 @@ class Sink:
 
         if self.kind in FILES and not REMOTE.match(self.path):
             Path(self.path).mkdir(parents=True, exist_ok=True)
-            (Path(self.path) / EXPLAINED).write_text(text, encoding="utf-8")
+            with open_private(Path(self.path) / EXPLAINED) as file:
+                file.write(text.encode())
+
+
+def _kind(given: Any) -> str:
+    """A kind of ours; another format of Spark's is told how it is written."""
+    other = isinstance(given, str) and re.fullmatch(r"[\w.]{2,60}", given)
+    if other and (given in _FORMATS or not (given in KINDS or nearest(given, KINDS))):
+        raise QueryError(
+            f"{given!r} is unknown",
+            field="kind",
+            fix=f'for a format of Spark write kind = "spark" and format = "{given}"; '
+            f"or use one of: {', '.join(KINDS)}",
+        )
+    return choice_of(given, KINDS, "kind")
 
 
 def _is_text(name: str, given: Mapping[str, Any]) -> bool:

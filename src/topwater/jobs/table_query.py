@@ -12,7 +12,7 @@ from topwater.jobs.job_file import Written
 from topwater.jobs.job_streams import JobStream, stream_of
 from topwater.jobs.remote_side import source_of
 from topwater.query import TopKQuery
-from topwater.validation import millis, shown, suggestion
+from topwater.validation import millis, setting_names, shown, suggestion
 from topwater.windows import Windows
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
@@ -55,8 +55,7 @@ def plain_job(written: Written) -> Job:
 def query_of(written: Written) -> TopKQuery:
     """The table ``[query]`` as a query; its window may be text."""
     given = written.table("query")
-    names = [each.name for each in fields(TopKQuery)]
-    written.require_known(("query",), given, [*names, "rspql"])
+    written.require_known(("query",), given, [*setting_names(TopKQuery), "rspql"])
     if isinstance(window := given.get("window"), Mapping):
         written.require_known(("query", "window"), window, [each.name for each in fields(Windows)])
     with written.blamed("query", inner=_REFRESH):

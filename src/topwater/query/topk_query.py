@@ -14,7 +14,7 @@ from topwater.errors import QueryError
 from topwater.model import Frozen, Millis
 from topwater.query.checks import check_query
 from topwater.replica import RefreshSettings
-from topwater.scoring import Score, score_from, score_in_words
+from topwater.scoring import Order, Score, ordered, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
 from topwater.validation import (
     checked_call,
@@ -60,6 +60,9 @@ class TopKQuery:
         A column, an expression over columns, or a score of :mod:`topwater.scoring`.
     k
         How many items an answer has.
+    order
+        Which scores are best, ``"largest"`` or ``"smallest"``. By default what the score itself
+        says: the largest, but for distances.
     take
         What the stream contributes. ``"each"``: every event is an item of its own. Or named
         aggregates per key and window, which the score then refers to:
@@ -120,6 +123,7 @@ class TopKQuery:
         window: Windows,
         score: str | Mapping[str, Any] | Score,
         k: int,
+        order: Order | None = None,
         time: str | None = None,
         take: Literal["each"] | Mapping[str, str] = "each",
         list: str | None = None,  # noqa: A002
@@ -133,7 +137,7 @@ class TopKQuery:
         put = functools.partial(object.__setattr__, self)
         put("key", column_of(key, "key"))
         put("window", _required_window(window))
-        put("score", score_from(score))
+        put("score", ordered(score_from(score), order))
         put("k", whole_of(k, "k", 1, fix="ask for one item or more"))
         put("time", None if time is None else column_of(time, "time"))
         put("take", _take(take))
@@ -146,6 +150,11 @@ class TopKQuery:
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
         check_query(self)
+
+    @property
+    def order(self) -> Order:
+        """Which scores are best."""
+        return self.score.order
 
     @property
     def aggregation(self) -> Aggregation | None:

@@ -6,7 +6,7 @@
 ...     headers={"Authorization": "Bearer ${API_TOKEN}"}, rate=5,
 ... )
 >>> followers
-Stack(HttpSource('https://api.example/users', headers: Authorization))
+Stack(HttpSource('https://api.example', headers: Authorization))
 
 Importing this loads no client of any kind; building a source loads what it needs.
 """

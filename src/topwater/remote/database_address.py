@@ -47,6 +47,12 @@ def read_url(url: str, password_env: str | None) -> tuple[sa.URL, str | None]:
     # Raised here, so that the error has no context that tells the URL.
     if problem or read is None:
         raise QueryError(problem, field="url", fix=fix)
+    if "@" in (read.host or ""):
+        raise QueryError(
+            "has an @ that does not end its login",
+            field="url",
+            fix="write %40 for an @ in a password, or name its variable with password_env",
+        )
     named = _REFERENCE.fullmatch(str(read.password or ""))
     if named is None:
         return _with_variable(read, password_env)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from topwater.errors import QueryError
 from topwater.protocols import Source
+from topwater.redaction import shown_address
 from topwater.remote.http_client import LARGEST
 from topwater.remote.memory import MemorySource
 from topwater.remote.wrappers.circuit_breaker import Breaker
@@ -38,7 +39,7 @@ def http(
     at_once: int = 4,
     rate: float | Limit | None = None,
     retries: int = 2,
-    breaker: Breaker | bool = True,
+    breaker: Breaker | Mapping[str, Any] | bool | None = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
     name: str | None = None,
@@ -85,7 +86,7 @@ def sparql(
     at_once: int = 4,
     rate: float | Limit | None = None,
     retries: int = 2,
-    breaker: Breaker | bool = True,
+    breaker: Breaker | Mapping[str, Any] | bool | None = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
     name: str | None = None,
@@ -127,7 +128,7 @@ def sql(
     at_once: int = 4,
     rate: float | Limit | None = None,
     retries: int = 2,
-    breaker: Breaker | bool = True,
+    breaker: Breaker | Mapping[str, Any] | bool | None = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
     name: str | None = None,
@@ -204,8 +205,7 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
     """
     if isinstance(where, Mapping):
         return _of_mapping({**where, **settings})
-    scheme, colon, _ = where.partition(":")
-    kind = scheme.partition("+")[0].lower() if colon else ""
+    kind = _scheme(where)
     if kind not in _SCHEMES:
         raise QueryError(
             f"the scheme {kind!r} is unknown" if kind else "has no scheme",
@@ -213,6 +213,12 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
             fix=suggestion(kind, _SCHEMES),
         )
     return _SCHEMES[kind](where[len("sparql+") :] if kind == "sparql" else where, **settings)
+
+
+def _scheme(where: str) -> str:
+    """What an address begins with, without the driver; empty if it is not a scheme."""
+    found = re.match(r"([a-z][a-z0-9.-]{0,30})(?:\+[a-z0-9+.-]{1,30})?://", where, re.IGNORECASE)
+    return found[1].lower() if found else ""
 
 
 _KINDS: dict[str, Callable[..., Source]] = {
@@ -231,7 +237,7 @@ def _of_mapping(settings: dict[str, Any]) -> Source:
     url = settings.pop("url", None)
     if not isinstance(url, str) or not url:
         raise QueryError(
-            "is missing" if url is None else f"{url!r} is not an address",
+            "is missing" if url is None else "is not an address",
             field="url",
             fix="write the address, as https://api.example/users/{key}",
         )
@@ -246,26 +252,5 @@ def _stacked(make: Callable[..., Source], where: str, settings: Mapping[str, Any
     rest = {name: value for name, value in settings.items() if name not in own}
     raw = make(**own)
     if rest["name"] is None:
-        rest["name"] = _place(where)
+        rest["name"] = shown_address(where)
     return stack(raw, per_request=getattr(raw, "most", 100), **rest)
-
-
-def _place(where: str) -> str:
-    """What names a service: its host, and a database's path; never a user or a password.
-
-    Examples
-    --------
-    >>> _place("http://me:secret@api.example:81/users/{key}?token=secret")
-    'http://api.example:81'
-    >>> _place("postgresql://me:sec/ret@db.example/shop?password=secret")
-    'postgresql://db.example/shop'
-    """
-    parts = urlsplit(where)
-    if parts.scheme not in ("http", "https"):
-        # A password may hold anything, and a database's address may hold one anywhere.
-        return f"{parts.scheme}://{where.rpartition('@')[2].rpartition('//')[2].partition('?')[0]}"
-    try:
-        port = parts.port
-    except ValueError:
-        port = None
-    return f"{parts.scheme}://{parts.hostname or ''}{'' if port is None else f':{port}'}"

@@ -74,7 +74,7 @@ class HttpSource:
     ...     headers={"Authorization": "Bearer ${TOKEN}"},
     ... )
     >>> source, source.most
-    (HttpSource('https://api.example/users', headers: Authorization), 100)
+    (HttpSource('https://api.example', headers: Authorization), 100)
     >>> HttpSource("https://api.example/users", value="followers")
     Traceback (most recent call last):
     ...

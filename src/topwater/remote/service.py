@@ -13,9 +13,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from topwater.errors import QueryError, SourceError
+from topwater.redaction import shown_address
 from topwater.remote.replies import Reply
 from topwater.validation import mapping_of, number_of, whole_of
 from topwater.validation.addresses import VARIABLE
@@ -35,7 +36,7 @@ class Service:
     --------
     >>> service = Service.of("https://me:${PASSWORD}@api.example/v1?all=1", {"X-Id": "${ID}"})
     >>> service
-    Service('https://api.example/v1', headers: Authorization, X-Id)
+    Service('https://api.example', headers: Authorization, X-Id)
     >>> service.variables
     ['ID', 'PASSWORD']
     """
@@ -56,7 +57,7 @@ class Service:
         scheme, mark, rest = url.partition("://")
         if not mark or scheme.lower() not in ("http", "https"):
             raise QueryError(
-                f"the scheme of {_without_login(url)!r} is unknown",
+                f"the scheme of {shown_address(url)} is unknown" if mark else "has no scheme",
                 field=setting,
                 fix="use http:// or https://",
             )
@@ -64,7 +65,7 @@ class Service:
         user, at, host = authority.rpartition("@")
         if not re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]{}$]+)(:\d{1,5})?", host):
             raise QueryError(
-                f"the host of {_without_login(url)!r} can't be read",
+                f"the host of {shown_address(url)} can't be read",
                 field=setting,
                 fix="name the host in the address; keys belong behind it",
             )
@@ -75,7 +76,7 @@ class Service:
 
     def __repr__(self) -> str:
         names = ", ".join(sorted({*self.headers, *(["Authorization"] if self.login else [])}))
-        return f"Service({_shown(self.url)!r}{f', headers: {names}' if names else ''})"
+        return f"Service({shown_address(self.url)!r}{f', headers: {names}' if names else ''})"
 
     @property
     def variables(self) -> list[str]:
@@ -86,7 +87,7 @@ class Service:
     @property
     def shown(self) -> str:
         """The address without anything that may be secret."""
-        return _shown(self.url)
+        return shown_address(self.url)
 
     def require_variables(self) -> None:
         """Raise ``SourceError`` if an environment variable is not set."""
@@ -136,23 +137,6 @@ def _headers(given: Any) -> dict[str, str]:
                 fix="write ${NAME} for the environment variable NAME",
             )
     return dict(given)
-
-
-def _without_login(url: str) -> str:
-    """An address that can't be used, as far as it may be told.
-
-    A password may have a slash or a question mark in it. So all before the last @ may be secret.
-    """
-    scheme, mark, rest = url.partition("://") if "://" in url else ("", "", url)
-    return f"{scheme}{mark}{re.split(r'[?#]', rest.rpartition('@')[2], maxsplit=1)[0]}"
-
-
-def _shown(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-    except ValueError:
-        return "the address"
 
 
 def require_reached(reply: Reply, shown: str, setting: str) -> None:

@@ -23,6 +23,7 @@ from sqlalchemy import event, exc
 
 from topwater.errors import SourceError
 from topwater.model import Fetched, KeyArray, Problem
+from topwater.redaction import shown_address
 from topwater.remote.database_address import Unset, from_environment, read_url
 from topwater.remote.database_call import Call, connector, here
 from topwater.remote.database_rows import Asked, KeyKind
@@ -149,10 +150,7 @@ class SqlSource:
     @property
     def _where(self) -> str:
         """The URL without user, password and settings."""
-        url = self._url
-        return str(
-            sa.URL.create(url.drivername, host=url.host, port=url.port, database=url.database)
-        )
+        return shown_address(self._url.render_as_string(hide_password=True))
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds."""
@@ -312,7 +310,7 @@ class SqlSource:
 
     def _error(self, problem: Problem, field: str, said: str) -> SourceError:
         """What to raise, without a password that the driver may have told."""
-        secrets = [self._url.password or ""]
+        secrets = [self._url.password or "", *_private_settings(self._url, self._connect_args)]
         if self._password_env is not None:
             secrets.append(os.environ.get(self._password_env, ""))
         for secret in {
@@ -339,6 +337,13 @@ def _dispose(engines: dict[int, sa.Engine]) -> None:
     engine = engines.pop(os.getpid(), None)
     if engine is not None:
         engine.dispose()
+
+
+def _private_settings(url: sa.URL, args: Mapping[str, Any]) -> list[str]:
+    """The values of settings whose names say that they are secret."""
+    private = re.compile("pass|pwd|secret|token|key|cred", re.IGNORECASE)
+    given = [*url.query.items(), *args.items()]
+    return [str(value) for name, value in given if private.search(str(name))]
 
 
 def _words(error: BaseException) -> str:

@@ -1,11 +1,12 @@
 """How columns become one score per row: formulas, their bounds and slopes, and aggregates."""
 
-from topwater.scoring.score import Score
+from topwater.scoring.score import Order, Score
 from topwater.scoring.score_kinds import (
     Euclidean,
     Formula,
     WeightedDistance,
     WeightedSum,
+    ordered,
     score_from,
     score_in_words,
 )
@@ -13,9 +14,11 @@ from topwater.scoring.score_kinds import (
 __all__ = [
     "Euclidean",
     "Formula",
+    "Order",
     "Score",
     "WeightedDistance",
     "WeightedSum",
+    "ordered",
     "score_from",
     "score_in_words",
 ]

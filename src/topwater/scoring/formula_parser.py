@@ -28,7 +28,15 @@ _HINTS = {
     ".": "put a column name with a dot in backticks",
     "'": "put column names in backticks, not in quotes",
     '"': "put column names in backticks, not in quotes",
+    **dict.fromkeys(
+        "<>=!&|",
+        "a score is arithmetic, without conditions: leave events out before the query, or use "
+        "min, max and clip, as max(x - 10, 0)",
+    ),
+    "%": "there is no remainder: compute it as a column before",
 }
+_CONDITIONS = frozenset({"and", "or", "not", "if", "else", "case", "when", "in", "is", "between"})
+"""Words with which other languages write conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +73,7 @@ class Parser:
             self._fail("the expression is empty", 0, "write a column name, or a formula")
         tree = self._expression(1, 0)
         if (token := self.tokens[self.next]).kind != "end":
-            fix = (
-                "remove it, or open a parenthesis before"
-                if token.text == ")"
-                else "put an operator (+ - * / **) between, or remove what follows"
-            )
-            self._fail(f"{token.text[:40]!r} is too much", token.start, fix)
+            self._fail(f"{token.text[:40]!r} is too much", token.start, _surplus(token.text))
         return tree
 
     def _expression(self, binding: int, nesting: int) -> Node:
@@ -167,6 +170,15 @@ class Parser:
             field="score",
             fix=fix,
         )
+
+
+def _surplus(text: str) -> str:
+    """What to do about a part that is too much."""
+    if text == ")":
+        return "remove it, or open a parenthesis before"
+    if text.lower() in _CONDITIONS:
+        return _HINTS["<"]
+    return "put an operator (+ - * / **) between, or remove what follows"
 
 
 def _negative(node: Node) -> Node:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_args
 
 from topwater.errors import QueryError
 from topwater.model import Frozen
@@ -216,6 +216,25 @@ def score_from(spec: str | Mapping[str, Any] | Score) -> Score:
     )
 
 
+def ordered(score: Score, order: Order | None) -> Score:
+    """The score with another order; as it is for None.
+
+    Examples
+    --------
+    >>> ordered(Formula("price"), "smallest")
+    Formula(text='price', order='smallest')
+    """
+    if order is None or choice_of(order, get_args(Order), "order") == score.order:
+        return score
+    if not isinstance(score, Formula | WeightedSum | Euclidean | WeightedDistance):
+        raise QueryError(
+            f"{type(score).__name__} has an order of its own, {score.order!r}",
+            field="order",
+            fix="leave it out, and set the order of the score",
+        )
+    return replace(score, order=order)
+
+
 def _score_from_dict(spec: Mapping[str, Any]) -> Score:
     score = _KINDS[choice_of(spec.get("kind"), _KINDS, "score.kind")]
     settings = {name: value for name, value in spec.items() if name != "kind"}
@@ -234,7 +253,7 @@ def _set_fields(score: object, **settings: object) -> None:
 
 
 def _check_order(order: object) -> None:
-    choice_of(order, ("largest", "smallest"), "score.order")
+    choice_of(order, get_args(Order), "score.order")
 
 
 def _ranges(given: object, weights: Mapping[str, float]) -> Frozen[Range | Literal["running"]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from topwater.errors import QueryError
-from topwater.model import Answer, Key
+from topwater.model import FIRST_DATE, Answer, Key
 from topwater.show.charts import Series, bump_chart, line_chart
 from topwater.show.notebook import answers_html, moment_text
 from topwater.views import Chart
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CELLS = ("rank", "key", "score", "time", "values", "remote", "age", "confidence")
+_NUMBERS = {
+    **dict.fromkeys(("rank", "time", "age"), pa.int64()),
+    **dict.fromkeys(("score", "remote", "confidence"), pa.float64()),
+}
 _LINES = 8
 """Keys whose ranks are followed in one chart."""
 
@@ -122,11 +126,26 @@ class Answers(Sequence[Answer]):
 
         Times are in milliseconds since 1970, or positions for windows by count.
         """
-        return pa.Table.from_pylist([row for answer in self._answers for row in _rows(answer)])
+        table = pa.Table.from_pylist([row for answer in self._answers for row in _rows(answer)])
+        for at, column in enumerate(table.schema):
+            # Where all are missing, Arrow can't know that they are numbers.
+            if column.name in _NUMBERS and pa.types.is_null(column.type):
+                numbers = table.column(at).cast(_NUMBERS[column.name])
+                table = table.set_column(at, column.name, numbers)
+        return table
 
     def to_pandas(self) -> pd.DataFrame:
-        """The same for pandas."""
-        return self.to_arrow().to_pandas()
+        """The same for pandas: times are timestamps in UTC, and what is missing is NaN.
+
+        Times before 1973, and positions of windows by count, stay numbers.
+        """
+        table = self.to_arrow()
+        if any(answer.window.end >= FIRST_DATE for answer in self._answers):
+            for name in ("window_start", "window_end", "time"):
+                at = table.column_names.index(name)
+                moments = table.column(at).cast(pa.timestamp("ms", "UTC"))
+                table = table.set_column(at, name, moments)
+        return table.to_pandas()
 
 
 def _rank(answer: Answer, key: Key) -> int | None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from topwater.monitor.exactness import Exactness, exactness
 from topwater.query import TopKQuery
+from topwater.redaction import redacted_addresses
 from topwater.replica import RefreshSettings
 from topwater.scoring import score_in_words
 from topwater.views import html_view
@@ -41,6 +42,9 @@ class Step:
     title: str
     lines: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", tuple(map(redacted_addresses, self.lines)))
+
 
 @dataclass(frozen=True, slots=True)
 class Promise:
@@ -48,6 +52,9 @@ class Promise:
 
     title: str
     reasons: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reasons", tuple(map(redacted_addresses, self.reasons)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +191,18 @@ def _steps(query: TopKQuery, wording: Wording) -> Iterator[Step]:
     if query.group_by is not None:
         yield Step("groups", (f"one ranking for each {query.group_by}",))
     if query.refresh is not None:
-        yield Step("remote", (query.remote_in_words,))
+        yield Step("remote", (query.remote_in_words, *_in_all(query, query.refresh)))
     yield Step("score", (f"{score_in_words(query.score)}, the {query.score.order} first",))
     yield Step("list", tuple(_memory(query, wording)))
     if query.lateness:
         yield Step("late", (f"events may come {span(query.lateness)} out of order",))
+
+
+def _in_all(query: TopKQuery, refresh: RefreshSettings) -> Iterator[str]:
+    """How many look-ups all groups of a window have together."""
+    fetches = refresh.budget.fetches
+    if query.group_by is not None and fetches:
+        yield f"in all {fetches:,} for each value of {query.group_by} that is in a window"
 
 
 def window_line(windows: Windows) -> str:

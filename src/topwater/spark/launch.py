@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from py4j.protocol import Py4JError
 
 from topwater.errors import AFRESH, QueryError, StateError
+from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.spark.folders import names_in
 from topwater.spark.processor import require_same_origin, require_same_shards
@@ -21,6 +22,7 @@ from topwater.spark.standing_state import unpacked_snapshot
 from topwater.spark.state import read_state, state_rows, was_used
 from topwater.spark.topk import OBSERVED
 from topwater.validation import checked_call
+from topwater.validation.addresses import REMOTE
 from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
 
 if TYPE_CHECKING:
@@ -104,6 +106,7 @@ def start(
     if isinstance(to, str) and path is not None:
         with contextlib.suppress(Py4JError):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
+    _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
@@ -144,6 +147,16 @@ def _check_sink(spark: SparkSession, path: str, checkpoint: str) -> None:
         planned=last_number(names_in(spark, f"{checkpoint}/offsets")),
         done=last_number(names_in(spark, f"{checkpoint}/commits")),
     )
+
+
+def _make_private(checkpoint: str) -> None:
+    """Make a folder of this machine that holds a state for its owner only.
+
+    Where that is not possible, Spark says why.
+    """
+    if not REMOTE.match(checkpoint):
+        with contextlib.suppress(OSError):
+            make_private_folder(checkpoint)
 
 
 def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:

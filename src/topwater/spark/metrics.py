@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
+from topwater.redaction import redacted
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class Watch:
                 self._take(progress)
         except Exception as error:
             if self.error is None:
-                _log.warning("metrics are not told any more in full: %r", error)
+                _log.warning("metrics are not told any more in full: %s", redacted(repr(error)))
             self.error = error
 
 

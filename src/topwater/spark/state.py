@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
@@ -18,16 +19,17 @@ from topwater.monitor.snapshot import Description, Kept, describe
 from topwater.spark.folders import names_in
 from topwater.spark.processor import STATE
 from topwater.spark.session import require
+from topwater.validation import span
+from topwater.validation.addresses import REMOTE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pyspark.sql import Row, SparkSession
 
     from topwater.model import Millis
+    from topwater.query import TopKQuery
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_FIX = "give the folder that the query has as its checkpointLocation"
+_FIX = "give the checkpoint of a query, or the folder that a job writes its answers to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,35 @@ def state_lines(spark: SparkSession, checkpoint: str | Path, *, as_json: bool) -
     return [line for each in found for line in each.lines()]
 
 
+def located(checkpoint: str | Path) -> str:
+    """The checkpoint in a folder: the folder itself, or its ``_checkpoint``, as a job leaves it.
+
+    What is on this machine is looked for without Spark.
+
+    Raises
+    ------
+    StateError
+        If there is none, or no micro-batch was finished with it.
+    """
+    if REMOTE.match(str(checkpoint)):
+        return str(checkpoint)
+    folder = Path(checkpoint)
+    for place in (folder, folder / "_checkpoint"):
+        if (place / "commits").is_dir():
+            if not any(each.name.isdecimal() for each in (place / "commits").iterdir()):
+                raise _unfinished(str(place))
+            return str(place)
+    there = "has no checkpoint in it" if folder.is_dir() else "is not there"
+    raise StateError(f"{folder} {there}", fix=_FIX)
+
+
+def _unfinished(checkpoint: str) -> StateError:
+    return StateError(
+        f"no micro-batch was finished with the checkpoint {checkpoint}",
+        fix="let the query run until it has finished one",
+    )
+
+
 def checked(spark: SparkSession, checkpoint: str | Path) -> str:
     """The checkpoint, if there is one and a micro-batch was finished with it."""
     require(spark)
@@ -108,10 +139,7 @@ def checked(spark: SparkSession, checkpoint: str | Path) -> str:
     if not names_in(spark, checkpoint):
         raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
     if not was_used(spark, checkpoint):
-        raise StateError(
-            f"no micro-batch was finished with the checkpoint {checkpoint}",
-            fix="let the query run until it has finished one",
-        )
+        raise _unfinished(checkpoint)
     return checkpoint
 
 
@@ -125,7 +153,7 @@ def lines(states: list[ShardState]) -> list[str]:
     if not states:
         return ["nothing yet: no event has come"]
     query = states[0].holds.query
-    found = [f"query    {query.to_json()}"]
+    found = ["query", *(f"  {line}" for line in query_lines(query))]
     for state in states:
         holds = state.holds
         told = ", ".join(f"{name} {count}" for name, count in asdict(holds.counts).items() if count)
@@ -133,6 +161,18 @@ def lines(states: list[ShardState]) -> list[str]:
         found.append(f"  newest {moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
         found.append(f"  untold {told or 'nothing'}")
         found += [f"  {line}" for kept in holds.rankings for line in _kept(kept)]
+    return found
+
+
+def query_lines(query: TopKQuery) -> list[str]:
+    """What a query asks, in a few short lines."""
+    named = {"key": query.key, "time": query.time, "groups": query.group_by, "list": query.list}
+    found = [repr(query).removeprefix("<TopKQuery: ").removesuffix(">")]
+    found.append(", ".join(f"{name} {value}" for name, value in named.items() if value))
+    if not isinstance(query.take, str):
+        found.append(f"takes {', '.join(f'{name} = {text}' for name, text in query.take.items())}")
+    if query.lateness:
+        found.append(f"events may come {span(query.lateness)} out of order")
     return found
 
 

@@ -15,7 +15,7 @@ from topwater.validation import checked_call, flag_of, number_of, path_of, text_
 
 
 @checked_call(of="files")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class FilesStream(StreamSettings):
     """A folder to which files may come, each complete when it appears; or one file.
 
@@ -52,7 +52,7 @@ class FilesStream(StreamSettings):
 
 
 @checked_call(of="replay")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ReplayStream(StreamSettings):
     """Recorded files, played again at their own pace or any other.
 
@@ -113,7 +113,7 @@ class ReplayStream(StreamSettings):
 
 
 @checked_call(of="python")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PythonStream(StreamSettings):
     """A Python data source of the user's own.
 

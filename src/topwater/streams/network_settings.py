@@ -27,7 +27,7 @@ from topwater.validation import (
 _MOST_TOPIC_BYTES = 65_535
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Received(StreamSettings):
     """A stream of payloads that come over the network.
 
@@ -60,7 +60,7 @@ class _Received(StreamSettings):
 
 
 @checked_call(of="kafka")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class KafkaStream(_Received):
     """Topics of Kafka, read with Spark's own connector.
 
@@ -121,7 +121,7 @@ class KafkaStream(_Received):
             raise QueryError(f"{self.connector!r} is not a version", field="connector", fix="4.2.0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class _Spooled(_Received):
     """A stream that is kept on disk from when it arrives until Spark is done with it.
 
@@ -151,7 +151,7 @@ class _Spooled(_Received):
 
 
 @checked_call(of="mqtt")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MqttStream(_Spooled):
     """Topics of an MQTT broker.
 
@@ -226,7 +226,7 @@ class MqttStream(_Spooled):
 
 
 @checked_call(of="socket")
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SocketStream(_Spooled):
     """Lines of text from a server.
 

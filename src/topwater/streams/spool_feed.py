@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 
 from topwater.errors import SourceError
+from topwater.redaction import redacted
 from topwater.streams.spool import Message, Spool
 
 _SHORTEST, _LONGEST = 0.1, 30.0
@@ -93,4 +94,5 @@ class Feed(ABC):
             pass
 
     def _log_retry(self, error: Exception) -> None:
-        logging.getLogger("topwater").warning("%s: %s; trying again", type(self).__name__, error)
+        told = redacted(str(error))
+        logging.getLogger("topwater").warning("%s: %s; trying again", type(self).__name__, told)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from topwater.errors import QueryError, StateError
+from topwater.private_files import make_private_folder, open_private
 from topwater.streams.spool_part import KEEP
 
 SUFFIX = ".part"
@@ -53,8 +54,8 @@ def part_content(folder: Path, number: int) -> bytes:
 def owned(folder: Path, patience: float) -> IO[bytes]:
     """A lock that ends with this process."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / "lock").open("wb")
+        make_private_folder(folder)
+        file = open_private(folder / "lock")
     except OSError as error:
         raise QueryError(
             f"{folder} can't be written: {error.strerror}", field="spool", fix="name another folder"
@@ -123,7 +124,7 @@ def unwritable(folder: Path, error: OSError) -> StateError:
 def _replace(path: Path, text: bytes) -> None:
     """Write a file so that it is there as a whole, or not at all."""
     beside = path.with_suffix(".new")
-    with beside.open("wb") as file:
+    with open_private(beside) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from topwater.errors import StateError
+from topwater.private_files import open_private
 
 _HEADER = struct.Struct(">IIqHHB")
 """A checksum of the rest, the payload's length, when it came, mid, the topic's length, flags."""
@@ -53,7 +54,7 @@ class OpenPart:
         self._marked = self.size = len(before)
         self._waiting: list[bytes] = []
         self._waiting_bytes = 0
-        self._file = path.open("ab")
+        self._file = open_private(path, "ab")
 
     def add(self, message: Message) -> None:
         """Append a message."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topwater.errors import QueryError
+from topwater.redaction import shown_settings
 from topwater.streams.schema import columns
 from topwater.validation import choice_of
 
@@ -13,7 +14,7 @@ RDF = ("ntriples", "nquads", "jsonld")
 ROWS = ("json", "csv", "parquet")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StreamSettings:
     """What all streams have.
 
@@ -36,6 +37,9 @@ class StreamSettings:
 
     schema: str = ""
     format: str = "json"
+
+    def __repr__(self) -> str:
+        return shown_settings(self)
 
     def __post_init__(self) -> None:
         choice_of(self.format, self.formats, "format")

@@ -14,7 +14,7 @@ topwater.errors.QueryError: order: 'larget' is unknown
 """
 
 from topwater.validation.addresses import Address, address_of, path_of, secret_of
-from topwater.validation.calls import checked_call, made_from
+from topwater.validation.calls import checked_call, made_from, setting_names
 from topwater.validation.durations import FARTHEST, millis, span
 from topwater.validation.names import (
     choice_of,
@@ -60,6 +60,7 @@ __all__ = [
     "require_given",
     "require_known",
     "secret_of",
+    "setting_names",
     "shown",
     "span",
     "suggestion",

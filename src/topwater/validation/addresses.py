@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from topwater.errors import QueryError
+from topwater.redaction import shown_address, shown_path
 from topwater.validation.names import text_of
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -39,7 +41,7 @@ def path_of(value: Any, field: str) -> str:
     """A path on this machine that exists; other machines' are taken on trust."""
     path = text_of(value, field)
     if not REMOTE.match(path) and not Path(path).exists():
-        raise QueryError(f"{path} is not there", field=field, fix="check the path")
+        raise QueryError(f"{shown_path(path)} is not there", field=field, fix="check the path")
     return path
 
 
@@ -69,23 +71,24 @@ def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address
     given = text_of(value, field, fix)
     parts, port = _split(given, field, fix)
     if parts.scheme not in ports:
-        raise QueryError(f"{given!r} is of no known kind", field=field, fix=fix)
+        raise QueryError(f"{shown_address(given)} is of no known kind", field=field, fix=fix)
     if "@" in parts.netloc:
         raise QueryError(
             "has a user in it", field=field, fix="give user and password as settings of their own"
         )
     if not parts.hostname or parts.path.strip("/") or parts.query or parts.fragment:
-        raise QueryError(f"{given!r} is not an address", field=field, fix=fix)
+        told = "has more than a host and a port" if parts.hostname else "names no host"
+        problem = f"{shown_address(given)} is not an address: it {told}"
+        raise QueryError(problem, field=field, fix=fix)
     found = ports[parts.scheme] if port is None else port
     if found < 1:
-        raise QueryError(f"{given!r} names no port", field=field, fix=fix)
+        raise QueryError(f"{shown_address(given)} names no port", field=field, fix=fix)
     return Address(parts.scheme, parts.hostname, found)
 
 
 def _split(given: str, field: str, fix: str) -> tuple[SplitResult, int | None]:
-    try:
+    with contextlib.suppress(ValueError):
         parts = urlsplit(given)
         return parts, parts.port
-    except ValueError:
-        # The text itself may hold a password, and is not told.
-        raise QueryError("is not an address", field=field, fix=fix) from None
+    # The text itself may hold a password, and is not told: not by the error of Python either.
+    raise QueryError("is not an address", field=field, fix=fix)

@@ -67,6 +67,17 @@ def made_from(make: Callable[..., T], given: Any, field: str = "") -> T:
     return make(**settings)
 
 
+def setting_names(made: Callable[..., Any]) -> list[str]:
+    """The names of the settings that a class or a function takes.
+
+    Examples
+    --------
+    >>> setting_names(mapping_of)
+    ['given', 'field', 'fix']
+    """
+    return [*inspect.signature(made).parameters]
+
+
 def _checked(function: Callable[..., Any], names: _Names) -> Callable[..., Any]:
     @functools.wraps(function)
     def called(*args: Any, **named: Any) -> Any:

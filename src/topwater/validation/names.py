@@ -8,21 +8,31 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from topwater.errors import QueryError, shortened
+from topwater.redaction import shown_path
 
 _LONGEST = 40
 """More characters than this are not compared: the time grows with their square."""
 
 _SHOWN = 200
+_PRIVATE = frozenset(
+    {"body", "connect_args", "endpoint", "headers", "options", "password", "servers", "settings"}
+    | {"url", "user"}
+)
+"""Settings whose values may hold a secret, whatever is wrong with them."""
 
 
-def shown(value: object) -> str:
-    """A value as messages show it: not at any length, and whatever it is.
+def shown(value: object, field: str = "") -> str:
+    """A value as messages show it: not at any length, whatever it is, and never a secret.
 
     Examples
     --------
     >>> shown({"a": [1, "b"]}), len(shown([["x"] * 1_000] * 1_000))
     ("{'a': [1, 'b']}", 200)
+    >>> shown("hush", "source.headers")
+    'a str'
     """
+    if value and _PRIVATE.intersection(field.split(".")):
+        return f"a {type(value).__name__}"
     text = ""
     try:
         for piece in _pieces(value):
@@ -36,8 +46,10 @@ def shown(value: object) -> str:
 
 def _pieces(value: object) -> Iterator[str]:
     """What ``repr`` gives, bit by bit: the whole may not fit in memory."""
-    if type(value) in (str, bytes):
-        yield repr(value[: _SHOWN + 1])  # type: ignore[index]
+    if type(value) is str:
+        yield repr(shown_path(value[: 10 * _SHOWN])[: _SHOWN + 1])
+    elif type(value) is bytes:
+        yield repr(value[: _SHOWN + 1])
     elif type(value) is list:
         yield from _separated("[", map(_pieces, value), "]")
     elif type(value) is tuple:
@@ -90,7 +102,7 @@ def suggestion(name: object, known: Iterable[str]) -> str:
 
 def unknown(name: object, known: Iterable[str], field: str) -> QueryError:
     """The error for a name that is not known, to be raised."""
-    return QueryError(f"{shown(name)} is unknown", field=field, fix=suggestion(name, known))
+    return QueryError(f"{shown(name, field)} is unknown", field=field, fix=suggestion(name, known))
 
 
 def choice_of(value: Any, choices: Iterable[str], field: str) -> str:
@@ -138,21 +150,22 @@ def require_given(
 def text_of(value: Any, field: str, fix: str = "write it in quotes") -> str:
     """Text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise QueryError(f"must be text, not {shown(value)}", field=field, fix=fix)
+        raise QueryError(f"must be text, not {shown(value, field)}", field=field, fix=fix)
     return value
 
 
 def texts_of(value: Any, field: str, fix: str) -> tuple[str, ...]:
     """One text or more."""
     if not isinstance(value, list | tuple) or not value:
-        raise QueryError(f"must be a list of names, not {shown(value)}", field=field, fix=fix)
+        told = shown(value, field)
+        raise QueryError(f"must be a list of names, not {told}", field=field, fix=fix)
     return tuple(text_of(each, field, fix) for each in value)
 
 
 def column_of(value: Any, field: str, fix: str = "give the column's name") -> str:
     """The name of a column."""
     if type(value) is not str or not value:
-        raise QueryError(f"{shown(value)} does not name a column", field=field, fix=fix)
+        raise QueryError(f"{shown(value, field)} does not name a column", field=field, fix=fix)
     return value
 
 

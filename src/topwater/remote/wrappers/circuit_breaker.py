@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
 from topwater.remote.wrappers.wrapper import Around, failed, reasons
-from topwater.validation import checked_call, number_of, whole_of
+from topwater.validation import checked_call, made_from, number_of, whole_of
 
 NO_FAULT: Final = ("rate", "open", "client", "doubled")
 """Ours, or about a request's contents: they say nothing of the service's health."""
@@ -37,6 +38,21 @@ class Breaker:
     failures: int = 8
     rest: float = 1.0
     longest: float = 30.0
+
+    @staticmethod
+    def of(spec: Breaker | Mapping[str, Any] | bool | None) -> Breaker | None:
+        """A breaker from settings, or the usual one for True; None where there is to be none.
+
+        Examples
+        --------
+        >>> Breaker.of({"failures": 3}), Breaker.of(False)
+        (Breaker(failures=3, rest=1.0, longest=30.0), None)
+        """
+        if spec is None or isinstance(spec, Breaker):
+            return spec
+        if isinstance(spec, bool):
+            return Breaker() if spec else None
+        return made_from(Breaker, spec, "breaker")
 
     def __post_init__(self) -> None:
         fix = "use breaker=False to go on asking whatever happens"

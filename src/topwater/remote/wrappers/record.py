@@ -23,6 +23,7 @@ import numpy as np
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray, Millis
 from topwater.protocols import Source
+from topwater.redaction import redacted
 from topwater.remote.known_changes import Steps
 from topwater.remote.wrappers.wrapper import Around, reasons
 
@@ -59,7 +60,7 @@ class Recording(Around):
             self._write(json.dumps(_line(at, keys, got), allow_nan=False) + "\n")
         except OSError as error:
             if not self._warned:
-                _log.warning("what is fetched can't be recorded: %s", error)
+                _log.warning("what is fetched can't be recorded: %s", redacted(str(error)))
             self._warned = True
         return got
 

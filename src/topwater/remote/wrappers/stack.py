@@ -19,6 +19,7 @@ for a turn only to be told that the service rests.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
@@ -81,7 +82,7 @@ def stack(
     at_once: int = 4,
     rate: float | Limit | None = None,
     retries: int = 2,
-    breaker: Breaker | bool = True,
+    breaker: Breaker | Mapping[str, Any] | bool | None = True,
     at_start: AtStart = "warn",
     record: str | Path | None = None,
     name: str = "",
@@ -102,7 +103,7 @@ def stack(
     retries
         How many times a request is sent again that may pass the next time.
     breaker
-        When a service is left alone that fails again and again; False for never.
+        When a service is left alone that fails again and again; False or None for never.
     at_start
         If it can't be reached when a query begins: ``"warn"`` and go on, ``"stop"``, or
         ``"ignore"``.
@@ -124,8 +125,8 @@ def stack(
     choice_of(at_start, get_args(AtStart), "at_start")
     sent = Counting(source)
     limited: Source = Limited(sent, Limit.of(rate, name))
-    if breaker:
-        limited = Breaking(limited, breaker if isinstance(breaker, Breaker) else None)
+    if (rests := Breaker.of(breaker)) is not None:
+        limited = Breaking(limited, rests)
     asked = Counting(Batched(Retrying(limited, retries), per_request, at_once))
     outer: Source = asked if record is None else Recording(asked, record)
     return Stack(outer, asked, sent, at_start, repr(source))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from rdflib.term import Identifier, URIRef
 
 from topwater.model import Frozen, Millis
+from topwater.redaction import redacted_addresses
 
 if TYPE_CHECKING:
     from topwater.query import TopKQuery
@@ -218,7 +219,7 @@ class Refresh:
     accuracy: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Plan:
     """What a query says.
 
@@ -307,6 +308,9 @@ class Plan:
     def service(self) -> Service | None:
         """The only service, if there is one."""
         return self.services[0] if self.services else None
+
+    def __repr__(self) -> str:
+        return f"<Plan: {redacted_addresses(' '.join(self.text.split()))}>"
 
     @property
     def origin(self) -> str:
