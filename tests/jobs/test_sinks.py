@@ -133,3 +133,22 @@ def test_files_have_beside_them_what_they_answer(tmp_path: Path) -> None:
     Sink.of({}, tmp_path).explain("the 3 best")
     Sink.of({"kind": "json", "path": "s3a://b/out"}, tmp_path).explain("the 3 best")
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_only_its_owner_may_read_what_is_left_beside_the_answers(tmp_path: Path) -> None:
+    (tmp_path / EXPLAINED).write_text("of an older version, for all to read")
+    Sink.of({"kind": "json", "path": str(tmp_path)}, tmp_path).explain("the 3 best")
+    assert (tmp_path / EXPLAINED).read_text() == "the 3 best"
+    assert (tmp_path / EXPLAINED).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("given", ["delta", "iceberg", "jdbc", "clickhouse"])
+def test_a_format_of_spark_is_told_how_it_is_written(given: str, tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        Sink.of({"kind": given, "path": "x"}, tmp_path)
+    assert f'kind = "spark" and format = "{given}"' in caught.value.fix
+
+
+def test_a_mistyped_kind_is_told_with_the_right_one(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="did you mean parquet"):
+        Sink.of({"kind": "parqet", "path": "x"}, tmp_path)

@@ -17,7 +17,7 @@ from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tum
 from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.reduction import reduce_batch
 from topwater.scoring import Formula
-from topwater.spark import answers_from, read_state, standing, start, topk
+from topwater.spark import answers_from, launch, read_state, standing, start, topk
 from topwater.spark.heartbeats import BEAT, beat, heeded
 from topwater.spark.state import lines
 from topwater.standing import StandingQuery
@@ -279,3 +279,15 @@ def test_heartbeats_move_the_time_of_all_groups() -> None:
 def test_idle_must_be_a_duration(spark: SparkSession, ran: Ran, idle: Any) -> None:
     with pytest.raises(QueryError, match="idle: "):
         rows_of(spark, ran, idle=idle)
+
+
+def test_a_checkpoint_is_for_its_owner_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch._make_private(str(tmp_path / "a" / "_checkpoint"))
+    assert (tmp_path / "a" / "_checkpoint").stat().st_mode & 0o777 == 0o700
+    monkeypatch.chdir(tmp_path)
+    launch._make_private("s3a://bucket/checkpoint")
+    assert [each.name for each in tmp_path.iterdir()] == ["a"]
+    (tmp_path / "file").touch()
+    launch._make_private(str(tmp_path / "file" / "checkpoint"))

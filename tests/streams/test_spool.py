@@ -353,3 +353,16 @@ def _fill(disk: Path) -> None:
         opened(disk / "new")
     (disk / "filler").unlink()
     assert opened(disk / "spool") == given
+
+
+def test_only_its_owner_may_read_a_spool(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with Spool(tmp_path / "spool") as spool:
+            spool.keep(client_id="a")
+            spool.add(Message("bids", b"{}", 1))
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "spool").iterdir()}
+    assert modes == dict.fromkeys(("about.json", "lock", "00000000.part"), 0o600)
+    assert (tmp_path / "spool").stat().st_mode & 0o777 == 0o700
