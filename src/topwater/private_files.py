@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 
 def make_private_folder(folder: str | Path) -> None:
@@ -17,9 +17,9 @@ def make_private_folder(folder: str | Path) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
 
 
-def open_private(path: str | Path) -> IO[bytes]:
-    """A file to be written anew, that only its owner may read."""
-    file: Any = open(path, "wb", opener=_private)  # noqa: SIM115 - Path has no opener
+def open_private(path: str | Path, mode: Literal["wb", "ab"] = "wb") -> IO[bytes]:
+    """A file to be written anew, or added to, that only its owner may read."""
+    file: Any = open(path, mode, opener=_private)  # noqa: SIM115 - Path has no opener
     os.fchmod(file.fileno(), 0o600)  # it may have been there, with other rights
     found: IO[bytes] = file
     return found
