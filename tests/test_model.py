@@ -175,7 +175,7 @@ class TestAnswers:
         assert plain["window"] == {"index": 1, "start": 10, "end": 20}
         assert plain["rows"][0] == {
             "rank": 1, "key": "ann", "score": 2.5, "time": 17, "values": (2.0,),
-            "remote": 0.5, "age": 3, "confidence": 0.9,
+            "remote": 0.5, "age": 3, "confidence": 0.9, "assumed": None,
         }  # fmt: skip
         assert plain["rows"][1]["confidence"] is None
         assert plain["problems"] == {"late": 1}

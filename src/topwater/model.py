@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from topwater.errors import QueryError
+from topwater.problems import Problem as Problem
+from topwater.problems import tally
 from topwater.views import Chart, chart_view, html_view
 
 Millis: TypeAlias = int
@@ -212,8 +214,12 @@ class Row:
         What the stream contributed, in the order of the query's ``take``.
     remote, age, confidence
         For a query with a remote part: the remote value; how long before the window's close it
-        was fetched (None: never; the mean of the known values is used); and the estimated
-        probability that it is still right.
+        was fetched (None: never); and the estimated probability that it is still right.
+    assumed
+        None if the source gave the remote value. Otherwise why it did not, as one of
+        :data:`~topwater.problems.REASONS` or ``"never"`` for a key not looked up yet: then
+        ``remote`` is the query's default, the mean of the values known of other keys, or, where
+        nothing is known, None, and the score is made with 0.
     """
 
     rank: int
@@ -224,6 +230,7 @@ class Row:
     remote: float | None = None
     age: Millis | None = None
     confidence: float | None = None
+    assumed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +243,15 @@ class Freshness:
         Keys asked for; those the source did not answer; and those it answered without a usable
         number, whose old value was kept.
     precision, ndcg
-        Estimated precision@k and nDCG@k.
+        Estimated precision@k and nDCG@k; 0 as long as the source gave no usable value at all.
     missed
         Whether the estimated precision is below the accuracy asked for.
+    without_value
+        Items of the window that are not ranked, because the source has no value for them.
+    nothing_usable
+        Whether keys were asked for, and none of them brought a usable value: a problem with the
+        source, or with its settings. The answer's ``problems`` say why. Keys that are merely
+        unknown to a source that knows others are no problem.
     """
 
     fetched: int
@@ -247,11 +260,14 @@ class Freshness:
     precision: float
     ndcg: float
     missed: bool
+    without_value: int = 0
+    nothing_usable: bool = False
 
     @property
     def facts(self) -> list[str]:
         """In words, what is worth saying."""
         facts = [f"about {self.precision:.0%} right", f"nDCG about {self.ndcg:.2f}"]
+        facts = ["nothing usable came from the source"] if self.nothing_usable else facts
         facts.append(f"{self.fetched} looked up")
         facts += [f"{self.failed} failed"] if self.failed else []
         facts += [f"{self.bad} without a number"] if self.bad else []
@@ -310,8 +326,9 @@ class Answer:
     group
         For a query with a ranking per group: which group.
     problems
-        For a query with a remote part: what went wrong with the keys that failed, as pairs of
-        one of :data:`Problem` (or ``""`` where the source can't tell) and how many keys.
+        For a query with a remote part: why keys that were asked for brought no usable value, as
+        pairs of one of :data:`~topwater.problems.REASONS` (or ``""`` where the source can't tell)
+        and how many keys.
     looked_up
         For a query with a remote part: what the budget was spent on, the most worthwhile first,
         and of many the first :data:`LOOK_UPS`.
@@ -358,6 +375,7 @@ class Answer:
         """In words, what is to be said of it as a whole, the important first."""
         facts = ["exact"] if self.exact else []
         facts += [] if self.freshness is None else self.freshness.facts
+        facts += [tally(self.problems)] if self.freshness and self.freshness.nothing_usable else []
         return [*facts, *self.counts.facts]
 
     def plot(self) -> Chart:
@@ -385,26 +403,6 @@ def number_text(value: float) -> str:
     return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
-Problem: TypeAlias = Literal[
-    "late",  # no time was left, or it did not come by the deadline
-    "timeout",  # the service took longer than a request may
-    "refused",  # no connection, or no such host
-    "dropped",  # the connection ended early
-    "limited",  # asked too often: 429
-    "server",  # the service failed: 5xx
-    "client",  # the request is wrong: other 4xx
-    "redirect",  # sent to another host
-    "tls",  # no trust in the connection
-    "garbled",  # an answer that can't be read
-    "large",  # an answer too large to be read
-    "doubled",  # two values for one key
-    "rate",  # our own limit leaves no room before the deadline
-    "open",  # not asked: it failed too often just before
-    "broken",  # the source raised an error
-]
-"""What can go wrong with a key. The names are in answers and metrics, so they stay."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """What a source gave for some keys, in their order.
@@ -418,8 +416,10 @@ class Fetched:
     seconds
         How long it took.
     why
-        For keys that were not answered, what went wrong: one of :data:`Problem`, or ``""`` where
-        the source can't tell. None if nothing is told of any key.
+        For keys that were not answered, what went wrong: one of
+        :data:`~topwater.problems.Problem`, or ``""`` where the source can't tell. For keys that
+        were answered without a number, why: one of :data:`~topwater.problems.Lack`; ``""`` is
+        taken as ``"not_found"``. None if nothing is told of any key.
     wait
         After how many seconds the source asks to be asked again, if it said so.
     """
@@ -436,3 +436,12 @@ class Fetched:
             lost = int(np.count_nonzero(~self.ok))
             return {"": lost} if lost else {}
         return dict(sorted(Counter(self.why[~self.ok].tolist()).items()))
+
+    def lacks(self) -> dict[str, int]:
+        """How many keys were answered without a number, by why."""
+        without = self.ok & ~np.isfinite(self.values)
+        lost = int(np.count_nonzero(without))
+        if self.why is None:
+            return {"not_found": lost} if lost else {}
+        told = (each or "not_found" for each in self.why[without].tolist())
+        return dict(sorted(Counter(told).items()))

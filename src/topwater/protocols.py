@@ -110,8 +110,11 @@ class Source(Protocol):
     ``punctual``
         True if it keeps deadlines whatever happens inside; others are called in a thread of
         their own.
-    ``check()``
+    ``check(key=None)``
         Tries to reach the remote side, and raises ``SourceError`` naming the setting to look at.
+        With a key it also raises where no usable value comes, and may return a
+        :class:`topwater.remote.Look` that shows the reply. One that takes no key is fine: the key
+        is fetched then.
     ``close()``
         Gives back connections and threads; a later fetch connects again.
     """

@@ -35,6 +35,7 @@ def row(rank: int | None, key: str | None = None, **more: Any) -> dict[str, Any]
         "remote": None,
         "age": None,
         "confidence": None,
+        "assumed": None,
         "exact": True,
         "fetched": None,
         "failed": None,
@@ -81,6 +82,19 @@ def test_a_window_as_plain_values(tmp_path: Path) -> None:
          "2026-01-01 00:03:00  x:  1. ann (12,345.68)  exact, 2 late, 2 unusable"),
         ([row(1, "ann", exact=False, fetched=7, failed=1, precision=0.934)],
          "2026-01-01 00:03:00  1. ann (12,345.68)  7 looked up, about 93% right, 1 failed"),
+        ([row(1, "ann", assumed="doubled", exact=False, fetched=7, failed=1, bad=2,
+              precision=0.934)],
+         "2026-01-01 00:03:00  1. ann (12,345.68, doubled)  "
+         "7 looked up, about 93% right, 1 failed, 2 without a usable value"),
+        ([row(1, "ann", assumed="no_value", exact=False, fetched=2, failed=0, bad=2,
+              precision=0.0, nothing_usable=True, problems={"no_value": 2})],
+         "2026-01-01 00:03:00  1. ann (12,345.68, no_value)  "
+         "2 looked up, 2 without a usable value  PROBLEM: nothing usable came from the source "
+         "(2 × nothing where the value should be)"),
+        ([row(None, exact=False, fetched=2, failed=0, bad=2, precision=0.0, without_value=59,
+              nothing_usable=True, problems={"not_found": 2})],
+         "2026-01-01 00:03:00  none of 59 items has a value  2 looked up, 2 without a usable value"
+         "  PROBLEM: nothing usable came from the source (2 × key not found)"),
     ],
 )  # fmt: skip
 def test_a_window_as_a_line(tmp_path: Path, rows: list[dict[str, Any]], line: str) -> None:

@@ -72,14 +72,39 @@ def test_the_remote_side_is_told_row_by_row_and_for_the_window() -> None:
         remote=np.array([4.0, 2.5]),
         age=np.array([0, -1]),
         confidence=np.array([1.0, 0.0]),
+        assumed=[None, "server"],
         exact=False,
-        look_ups=LookUps(np.array(["b", "a"], object), 0, 0.1, (("server", 1),), looked_up),
+        look_ups=LookUps(
+            np.array(["b", "a", "c"], object), 1, 0.1, (("server", 1),), looked_up, (("null", 1),)
+        ),
         freshness=fresh,
     )
     answer = make_answer(remote_query(), 0, WindowResult(ITEMS, 2, ranking=ranking), Counts())
-    assert [(row.remote, row.age, row.confidence) for row in answer.rows] == [
-        (4.0, 0, 1.0),
-        (2.5, None, 0.0),
+    assert [(row.remote, row.age, row.confidence, row.assumed) for row in answer.rows] == [
+        (4.0, 0, 1.0, None),
+        (2.5, None, 0.0, "server"),
     ]
     assert (answer.exact, answer.freshness) == (False, fresh)
-    assert (answer.problems, answer.looked_up) == ((("server", 1),), looked_up)
+    assert (answer.problems, answer.looked_up) == ((("null", 1), ("server", 1)), looked_up)
+
+
+def test_a_remote_value_that_is_not_known_is_none() -> None:
+    ranking = Ranking(
+        rows=np.array([1, 0]),
+        scores=ITEMS.score,
+        remote=np.array([np.nan, np.nan]),
+        age=np.array([-1, -1]),
+        confidence=np.array([0.0, 0.0]),
+        assumed=["no_value", "never"],
+        exact=False,
+        look_ups=LookUps(np.array(["b"], object), 1, lacks=(("no_value", 1),)),
+        freshness=Freshness(1, 0, 1, 0.0, 0.0, missed=False, nothing_usable=True),
+    )
+    answer = make_answer(remote_query(), 0, WindowResult(ITEMS, 2, ranking=ranking), Counts())
+    assert [(row.remote, row.assumed) for row in answer.rows] == [
+        (None, "no_value"),
+        (None, "never"),
+    ]
+    assert "nothing usable came from the source" in repr(answer)
+    assert "1 × nothing where the value should be" in repr(answer)
+    assert "%" not in repr(answer)

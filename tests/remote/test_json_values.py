@@ -26,7 +26,7 @@ def body_of(document: Any) -> bytes:
         ([[1, 5], [2, 6]], "[*][1]", "[*][0]", {"1": 5, "2": 6}),
         ({"a": {"b": [{"x": {"id": 1.0}, "n": 5}]}}, "a.b[*].n", "a.b[*].x.id", {"1": 5}),
         ({"1": 5, "3": 7}, "{key}", None, {"1": 5}),
-        ({"n": {"1": {"f": 5}, "2": {"g": 6}}}, "n.{key}.f", None, {"1": 5}),
+        ({"n": {"1": {"f": 5}, "2": {"g": 6}}}, "n.{key}.f", None, {"1": 5, "2": None}),
         ({"n": {"1": [5, 6]}}, "n.{key}[1]", None, {"1": 6}),
         ({"users": []}, *USERS, {}),
         ({"users": [7, None, {"id": True, "n": 5}, {"n": 5}, {"id": 9, "n": 5}]}, *USERS, {}),
@@ -51,12 +51,30 @@ def test_values_are_found_by_paths(
         ({"data": {"7": {"n": 5}}}, "data.{key}.n", {"7": 5}),
         (5, ".", {"7": 5}),
         ({"n": [{"v": 5}, {"v": 5.0}]}, "n[*].v", {"7": 5}),
-        ({}, "n", {}),
-        ({"data": None}, "data.n", {}),
     ],
 )
 def test_the_value_of_one_key(document: Any, value: str, found: dict[str, float]) -> None:
     assert Reader.of(value, None, many=False).read(body_of(document), {"7"}).values == found
+
+
+@pytest.mark.parametrize(
+    ("document", "value", "reason"),
+    [
+        ({}, "n", "no_value"),
+        ({"data": None}, "data.n", "no_value"),
+        ({"rating": 4.5}, "ratign", "no_value"),
+        ({"n": None}, "n", "null"),
+        ({"n": "many"}, "n", "not_a_number"),
+        ({"n": {"v": 5}}, "n", "not_a_number"),
+        ({"data": {"8": 5}}, "data.{key}", "not_found"),
+        ({"data": {"7": {}}}, "data.{key}.n", "no_value"),
+    ],
+)
+def test_why_one_key_has_no_value(document: Any, value: str, reason: str) -> None:
+    """A path that leads nowhere, a key that is not there and no number are told apart."""
+    found = Reader.of(value, None, many=False).read(body_of(document), {"7"})
+    got = found.fetched(["7"], 0.0)
+    assert (got.ok.tolist(), got.lacks(), got.problems()) == ([True], {reason: 1}, {})
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,10 @@ def test_the_answer_has_a_row_for_each_key_that_was_asked_for() -> None:
     np.testing.assert_array_equal(got.values, [np.nan, 1, np.nan, 1])
     assert got.ok.tolist() == [False, True, True, True]
     assert got.why is not None
-    assert got.why.tolist() == ["doubled", "", "", ""]
+    assert got.why.tolist() == ["doubled", "", "not_found", ""]
+    assert (got.problems(), got.lacks()) == ({"doubled": 1}, {"not_found": 1})
     assert got.seconds == 0.25
-    assert matches.fetched(["a", "c"], 0.0).why is None
+    assert matches.fetched(["a"], 0.0).why is None
 
 
 def test_keys_that_were_not_asked_for_did_not_fail() -> None:

@@ -102,7 +102,9 @@ def test_with_an_unlimited_budget_answers_are_the_truth(
     more: dict[str, Any],
     failing: set[Any],
 ) -> None:
-    """In ranking and scores. Only a key that the source did not answer makes one inexact."""
+    """In ranking and scores. Only a key that the source did not answer makes one inexact, or a
+    source that gave no value at all: there may be something wrong with it.
+    """
     events = sorted(events, key=lambda event: event[1])
     time: str | None = "at"
     if window.by == "count":
@@ -129,7 +131,12 @@ def test_with_an_unlimited_budget_answers_are_the_truth(
         assert inside <= set(asked)
         if not policy.startswith("gnr-") and more.get("refresh_from") != "replica":
             assert inside == set(asked)
-        assert answer.exact == inside.isdisjoint(failing)
+        assert answer.freshness is not None
+        in_vain = answer.freshness.nothing_usable
+        if in_vain:
+            told = [source.value(key, at=answer.window.end) for key in {*asked} - failing]
+            assert np.isnan(told).all()
+        assert answer.exact == (inside.isdisjoint(failing) and not in_vain)
         if answer.exact:
             at_close = partial(value, at=answer.window.end)
             right = one_rule(

@@ -102,8 +102,10 @@ def test_with_fetches_enough_what_is_called_exact_is_the_truth(
             lambda n, r: sign * SCORES[score](n, r),
             partial(source.value, at=answer.window.end),
         )
+        assert answer.freshness is not None
+        in_vain = answer.freshness.nothing_usable
         if policy not in ("worth", "asm", "bsm"):
-            assert answer.exact
+            assert answer.exact != in_vain
         if answer.exact:
             assert shown(answer) == [(key, sign * each) for key, each in right]
             assert all(row.age == 0 and row.confidence == 1.0 for row in answer.rows)

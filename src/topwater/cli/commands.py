@@ -9,7 +9,7 @@ import typer
 
 from topwater.cli import completion
 from topwater.cli.command_group import Commands
-from topwater.cli.terminal import Debug, Quiet, examples_of, plain_errors
+from topwater.cli.terminal import Debug, LookUp, Quiet, examples_of, plain_errors
 from topwater.show.console import progress
 
 app = typer.Typer(
@@ -72,6 +72,7 @@ def init(
     epilog=examples_of(
         "topwater run job.toml",
         "topwater run job.toml --check  # is all there that it needs?",
+        "topwater run job.toml --check --key ann  # and what does the source say of ann?",
         "topwater run job.toml --set query.k=10 --set sink.path=elsewhere",
         "topwater run job.toml --live  # and watch it in a browser",
         "topwater run query.rq --stream :S=mentions --service :BKG=example:followers",
@@ -107,6 +108,7 @@ def run(
         bool,
         typer.Option("--check", help="Check everything, say what would run, and end. No Spark."),
     ] = False,
+    key: LookUp = None,
     live: Annotated[bool, typer.Option("--live", help="Serve the live page.")] = False,
     port: Annotated[
         int | None,
@@ -140,7 +142,7 @@ def run(
         )
         display = display_of(found, as_json=as_json, quiet=quiet)
         if check:
-            checked(found, display, as_json=as_json)
+            checked(found, display, as_json=as_json, key=key)
         else:
             live = live or port is not None
             run_job(found, display, once=once, live=live, log_file=log_file or None)

@@ -23,6 +23,10 @@ SIGTERM."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+LookUp = Annotated[
+    str | None,
+    typer.Option("--key", help="With --check: the key to look up; by default the first."),
+]
 
 _PLAN = "=== Streaming Query ==="
 _RAISED = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Problem|Interrupt|Warning)\b.*")

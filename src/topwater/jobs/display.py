@@ -6,13 +6,14 @@ import contextlib
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
 from topwater.model import Counts, Freshness
+from topwater.problems import NEVER, tally
 from topwater.show.console import plain, waiting
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 
 _COUNTS = [each.name for each in fields(Counts)]
 _TOLD = ("exact", "candidates", *(each.name for each in fields(Freshness)), *_COUNTS)
-_CELLS = ("rank", "key", "score", "remote", "age", "confidence")
+_CELLS = ("rank", "key", "score", "remote", "age", "confidence", "assumed")
 _UNUSABLE = ("bad_key", "bad_time", "bad_score", "before_start")
 
 
@@ -41,6 +42,9 @@ class Summary:
     bad: int = 0
     looked_up: int = 0
     failed: int = 0
+    without_number: int = 0
+    nothing_usable: int = 0
+    problems: dict[str, int] = field(default_factory=dict)
 
     def add(self, rows: Rows) -> None:
         """One more window."""
@@ -51,14 +55,43 @@ class Summary:
         self.bad += sum(first[name] for name in _UNUSABLE)
         self.looked_up += first["fetched"] or 0
         self.failed += first["failed"] or 0
+        self.without_number += first.get("bad") or 0
+        self.nothing_usable += bool(first.get("nothing_usable"))
+        for reason, keys in dict(first.get("problems") or {}).items():
+            self.problems[reason] = self.problems.get(reason, 0) + keys
+
+    @property
+    def usable(self) -> int:
+        """How many look-ups brought a number."""
+        return self.looked_up - self.failed - self.without_number
 
     def __str__(self) -> str:
         """One line."""
         parts = [f"{self.windows:,} windows, {self.events:,} events"]
         parts += [f"{self.late:,} late", f"{self.bad:,} unusable"]
         if self.looked_up:
-            parts.append(f"{self.looked_up:,} look-ups, {self.failed:,} of them failed")
+            parts.append(f"{self.looked_up:,} look-ups, {self._outcome}")
         return ", ".join(parts)
+
+    @property
+    def _outcome(self) -> str:
+        """What came of the look-ups."""
+        if self.usable <= 0:
+            return "none of them with a usable value"
+        without = self.without_number
+        told = f", {without:,} without a usable value" if without else ""
+        return f"{self.failed:,} of them failed{told}"
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the source; nothing if it gave something usable in every window."""
+        if not self.nothing_usable:
+            return ""
+        why = tally(self.problems.items())
+        if self.usable <= 0:
+            return f"none of {self.looked_up:,} look-ups gave a usable value ({why})"
+        windows = f"{self.nothing_usable:,} of {self.windows:,} windows"
+        return f"nothing usable came from the source in {windows} ({why})"
 
 
 def windows_of(rows: Sequence[Mapping[str, Any]]) -> list[Rows]:
@@ -92,7 +125,7 @@ def _row(row: Mapping[str, Any], job: Job) -> dict[str, Any]:
     if job.plan is not None:
         return {name: row[name] for name in ("rank", *(each.name for each in job.plan.projection))}
     values = dict(zip(job.query.names_taken, row["values"] or (), strict=False))
-    return {**{name: row[name] for name in _CELLS if row[name] is not None}, **values}
+    return {**{name: row[name] for name in _CELLS if row.get(name) is not None}, **values}
 
 
 def _iso(when: datetime) -> str:
@@ -172,6 +205,11 @@ class Display:
         else:
             self.say(str(self.summary))
 
+    def tell_problem(self) -> None:
+        """Say what was wrong with the source, if anything was."""
+        if self.summary.problem:
+            self.say(f"problem: {self.summary.problem}")
+
 
 def display_of(job: Job, *, as_json: bool = False, quiet: bool = False) -> Display:
     """Windows on stdout, everything else on stderr; on a terminal both share one console."""
@@ -193,14 +231,21 @@ def line_of(answer: Mapping[str, Any], job: Job) -> Any:
     for row in answer.get("rows", ()):
         line.append(f"  {row['rank']}. {plain(_row_text(row, job))}", style="not dim")
     if not answer.get("rows", True):
-        line.append("  nothing", style="not dim")
+        without = answer.get("without_value")
+        nothing = f"none of {without:,} items has a value" if without else "nothing"
+        line.append(f"  {nothing}", style="not dim")
     line.append(f"  {_quality(answer)}", style="italic not dim")
+    if answer.get("nothing_usable"):
+        why = tally(answer.get("problems", {}).items())
+        line.append(f"  PROBLEM: nothing usable came from the source ({why})", style="bold red")
     return line
 
 
 def _row_text(row: Mapping[str, Any], job: Job) -> str:
     if job.plan is None:
-        return f"{row['key']} ({short(row['score'])})"
+        assumed = row.get("assumed", NEVER)
+        why = "" if assumed == NEVER else f", {assumed}"
+        return f"{row['key']} ({short(row['score'])}{why})"
     return " ".join(short(row[each.name], job.plan) for each in job.plan.projection)
 
 
@@ -209,10 +254,12 @@ def _quality(answer: Mapping[str, Any]) -> str:
     parts = ["exact"] if answer["exact"] else []
     if "fetched" in answer:
         parts.append(f"{answer['fetched']} looked up")
-        if not answer["exact"]:
+        if not answer["exact"] and not answer.get("nothing_usable"):
             parts.append(f"about {answer['precision']:.0%} right")
         if answer["failed"]:
             parts.append(f"{answer['failed']} failed")
+        if answer.get("bad"):
+            parts.append(f"{answer['bad']} without a usable value")
     unusable = sum(answer.get(name, 0) for name in _UNUSABLE)
     parts += [f"{answer['late']} late"] if answer.get("late") else []
     return ", ".join(parts + ([f"{unusable} unusable"] if unusable else []))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import typer
@@ -13,43 +15,78 @@ import typer
 from topwater.errors import SourceError
 from topwater.jobs.display import Display
 from topwater.jobs.explanation import as_dict, job_explanation
+from topwater.jobs.first_keys import first_keys, keys_are_whole
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
+from topwater.model import Key
+from topwater.remote import Look
+from topwater.remote.look import NoValue, UnknownKey
+from topwater.remote.look import checked as checked_source
+from topwater.show.console import plain as plain_text
 
 _PATIENCE = 5.0
+_WHOLE = re.compile(r"-?\d{1,18}")
 
 
-def checked(job: Job, display: Display, *, as_json: bool = False) -> None:
-    """Reach everything that the job reads from, and say what would run.
+def checked(job: Job, display: Display, *, as_json: bool = False, key: Key | None = None) -> None:
+    """Reach everything that the job reads from, look a key up, and say what would run.
+
+    Parameters
+    ----------
+    job, display
+        What is checked, and where it is said what goes on.
+    as_json
+        Whether the result is one JSON object.
+    key
+        What is looked up; by default the first key of the stream that has a value, if the stream
+        is recorded.
 
     Raises
     ------
     SourceError
-        If a service or a broker can't be reached.
+        If a service or a broker can't be reached, or gives no usable value.
     EnvironmentProblem
         If Java is missing.
     """
     from topwater.spark.java import find_java
 
     java = find_java()
-    reached = []
-    for name, reach in _reaches(job):
+    keys = _to_look_up(job, key)
+    reached, looks = [], {}
+    for name, reach in _reaches(job, keys):
         with display.waiting(f"reaching {name}"):
-            reach()
+            looks[name] = reach()
         reached.append(name)
     if as_json:
-        typer.echo(json.dumps({**as_dict(job), "reached": reached, "java": str(java.command)}))
+        told = {name: asdict(look) for name, look in looks.items() if look is not None}
+        plain = {**as_dict(job), "reached": reached, "java": str(java.command), "looked_up": told}
+        typer.echo(json.dumps(plain))
         return
     typer.echo(job_explanation(job))
-    typer.echo(f"\nall is there: {', '.join([*reached, f'Java at {java.command}'])}")
+    typer.echo("")
+    for name, look in looks.items():
+        if look is not None:
+            typer.echo(f"{name}: {plain_text(str(look))}")
+    typer.echo(f"all is there: {', '.join([*reached, f'Java at {java.command}'])}")
+    if job.services and not keys:
+        typer.echo("but nothing was looked up: name a key that the service knows, with --key")
 
 
-def _reaches(job: Job) -> Iterator[tuple[str, Any]]:
+def _to_look_up(job: Job, key: Key | None) -> list[Key]:
+    if not job.services:
+        return []
+    if key is None:
+        return first_keys(job)
+    whole = job.plan is None and _WHOLE.fullmatch(str(key)) and keys_are_whole(job)
+    return [int(key) if whole else key]
+
+
+def _reaches(job: Job, keys: Sequence[Key]) -> Iterator[tuple[str, Any]]:
     for name, stream in job.streams.items():
         for server in _servers(stream.settings):
             yield f"{name or 'stream'} at {server[0]}:{server[1]}", lambda at=server: _reach(*at)
     for name in job.services:
-        yield name or "source", lambda name=name: _ask(job, name)
+        yield name or "source", lambda name=name: _ask(job, name, keys)
 
 
 def _servers(settings: Any) -> list[tuple[str, int]]:
@@ -72,8 +109,8 @@ def _reach(host: str, port: int) -> None:
         ) from None
 
 
-def _ask(job: Job, name: str) -> None:
-    """Ask a source whether it can be reached, as a run would at its start."""
+def _ask(job: Job, name: str, keys: Sequence[Key]) -> Look | None:
+    """Ask a source for a key, as a run would; or if there is none, whether it can be reached."""
     base = job.written.base
     with example(job.needs_example) as at:
         if job.plan is None:
@@ -82,12 +119,29 @@ def _ask(job: Job, name: str) -> None:
             from topwater.rspql.registration import source_for
 
             if job.plan.service is None:
-                return
+                return None
             source = source_for(
                 job.plan.service, service_of(job.services[name], base, at), job.plan.prefixes
             )
-        check = getattr(source, "check", None)
-        with contextlib.closing(source) if hasattr(source, "close") else contextlib.nullcontext():
-            if check is not None:
-                with job.written.blamed(*(("services", name) if job.plan else ("source",))):
-                    check()
+        place = ("services", name) if job.plan else ("source",)
+        closing = contextlib.closing(source) if hasattr(source, "close") else None
+        with closing or contextlib.nullcontext(), job.written.blamed(*place):
+            return _look(source, keys)
+
+
+def _look(source: Any, keys: Sequence[Key]) -> Look | None:
+    """What the source says of the first key of which it has a value."""
+    if not keys:
+        return checked_source(source)
+    problems: list[NoValue] = []
+    for key in keys:
+        try:
+            return checked_source(source, key)
+        except NoValue as error:
+            problems.append(error)
+    # A reply that can't be used tells more than a key that is unknown.
+    first = next((each for each in problems if not isinstance(each, UnknownKey)), problems[0])
+    told = first.problem.removeprefix(f"{first.field}: ")
+    if len(keys) > 1:
+        told = f"none of the first {len(keys)} keys of the stream has a usable value; {told}"
+    raise NoValue(told, field=first.field, fix=first.fix)

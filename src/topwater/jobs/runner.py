@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from topwater.errors import QueryError
+from topwater.errors import QueryError, SourceError
 from topwater.jobs.display import Display, Rows, windows_of
 from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
@@ -83,8 +83,22 @@ def run(
                         _put(page, rows, job)
         except KeyboardInterrupt:
             display.end()
+            display.tell_problem()
             raise
         display.end()
+        _require_usable(job, display)
+        display.tell_problem()
+
+
+def _require_usable(job: Job, display: Display) -> None:
+    """Raise ``SourceError`` if not one look-up of the whole run was of use."""
+    summary = display.summary
+    if summary.problem and summary.usable <= 0:
+        raise SourceError(
+            f"{summary.problem}: the answers rank by the stream alone",
+            field="source" if job.plan is None else "services",
+            fix=f"see what the source says: topwater run {job.written.path} --check",
+        )
 
 
 def _require_end(job: Job) -> None:

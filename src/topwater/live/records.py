@@ -25,7 +25,7 @@ MOST_ROWS, MOST_LOOK_UPS = 2_000, 500
 
 _MEASURES = ("score", "remote", "confidence")
 _TIMES = ("time", "age")
-_ROW = {"rank", "label", "key", "values", "cells", *_MEASURES, *_TIMES}
+_ROW = {"rank", "label", "key", "values", "cells", "assumed", *_MEASURES, *_TIMES}
 _COUNTS = [each.name for each in fields(Counts)]
 _FRESHNESS = [each.name for each in fields(Freshness)]
 _WHOLE = 2**53
@@ -153,7 +153,7 @@ def _of_solution(row: Mapping[str, Any], names: list[str], score: str) -> dict[s
     texts = (each for each in told if isinstance(each, str))
     label = row.get("key") or next(texts, row["rank"])
     own = {"label": label, "cells": told, "score": row.get(score)}
-    return _present(row, {"rank", "time", "age", "confidence"}) | own
+    return _present(row, {"rank", "time", "age", "confidence", "assumed"}) | own
 
 
 def _present(row: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
@@ -212,6 +212,8 @@ def _row(given: Mapping[str, Any]) -> dict[str, Any]:
     label = given.get("label", given.get("key"))
     row["label"] = "" if label is None else _text(label)
     row |= {name: _number(given[name]) for name in (*_MEASURES, *_TIMES) if name in given}
+    if given.get("assumed") is not None:
+        row["assumed"] = _text(given["assumed"])
     if given.get("values"):
         row["values"] = [_number(each) for each in given["values"]]
     if given.get("cells"):

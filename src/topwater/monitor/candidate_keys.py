@@ -210,7 +210,8 @@ class CandidateKeys:
             ranking,
             rows=places(view.keys, top.key),
             scores=top.score,
-            remote=self._refresher.values.of_keys(top.key),
+            remote=self._refresher.values.shown(slots),
+            assumed=self._refresher.values.assumed(slots),
             age=np.where(known, age, -1),
             confidence=confidence,
         )

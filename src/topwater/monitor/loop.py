@@ -344,6 +344,8 @@ class TopKMonitor:
 
     def _answer_with(self, window: int, result: WindowResult) -> Answer:
         answer = make_answer(self.query, window, result, self.take_counts())
+        if self._remote is not None:
+            self._remote.log.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
         return answer

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from topwater.errors import QueryError
 from topwater.model import Shard
+from topwater.monitor.source_log import SourceLog
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.deadline import Guarded, guarded
@@ -27,11 +28,14 @@ class RemotePart:
         By which deadlines count.
     shard
         Which part of the keys the rankings see, and so of the budget they get.
+    log
+        Where it is said that nothing usable comes from the source.
     """
 
     source: Guarded
     clock: Clock
     shard: Shard = _WHOLE
+    log: SourceLog = field(default_factory=SourceLog)
 
     @staticmethod
     def of(

@@ -125,7 +125,15 @@ def _freshness(
         precision=precision,
         ndcg=_average([fresh.ndcg for fresh in known], weights),
         missed=accuracy is not None and precision < accuracy,
+        without_value=sum(fresh.without_value for fresh in known),
+        nothing_usable=_nothing_usable(known),
     )
+
+
+def _nothing_usable(shards: Sequence[Freshness]) -> bool:
+    """Whether no shard got a usable value, and one of them sees a problem in that."""
+    usable = sum(fresh.fetched - fresh.failed - fresh.bad for fresh in shards)
+    return usable <= 0 and any(fresh.nothing_usable for fresh in shards)
 
 
 def _problems(answers: Sequence[Answer]) -> tuple[tuple[str, int], ...]:

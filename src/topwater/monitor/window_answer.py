@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +42,7 @@ def make_answer(query: TopKQuery, window: int, result: WindowResult, counts: Cou
         answer,
         exact=ranking.exact,
         freshness=ranking.freshness,
-        problems=ranking.look_ups.problems,
+        problems=tuple(sorted((*ranking.look_ups.problems, *ranking.look_ups.lacks))),
         looked_up=ranking.look_ups.first,
     )
 
@@ -59,8 +60,14 @@ def _rows(query: TopKQuery, result: WindowResult) -> tuple[Row, ...]:
 
 def _with_remote(rows: tuple[Row, ...], ranking: Ranking) -> tuple[Row, ...]:
     columns = (ranking.remote, ranking.age, ranking.confidence)
-    fresh = zip(*(column.tolist() for column in columns), strict=True)
+    fresh = zip(*(column.tolist() for column in columns), ranking.assumed, strict=True)
     return tuple(
-        replace(row, remote=remote, age=None if age < 0 else age, confidence=confidence)
-        for row, (remote, age, confidence) in zip(rows, fresh, strict=True)
+        replace(
+            row,
+            remote=None if math.isnan(remote) else remote,
+            age=None if age < 0 else age,
+            confidence=confidence,
+            assumed=assumed,
+        )
+        for row, (remote, age, confidence, assumed) in zip(rows, fresh, strict=True)
     )

@@ -13,6 +13,7 @@ Importing this loads no client of any kind; building a source loads what it need
 
 from topwater.remote.factory import http, memory, source, sparql, sql
 from topwater.remote.known_changes import Steps
+from topwater.remote.look import Look
 from topwater.remote.replay import Replay
 from topwater.remote.wrappers.circuit_breaker import Breaker
 from topwater.remote.wrappers.deadline import Guarded, guarded
@@ -24,6 +25,7 @@ __all__ = [
     "Breaker",
     "Guarded",
     "Limit",
+    "Look",
     "Recording",
     "Replay",
     "Stack",

@@ -16,7 +16,8 @@ from uuid import UUID
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray, Problem
+from topwater.model import Fetched, KeyArray
+from topwater.problems import Problem
 from topwater.remote.key_values import Matches
 
 KeyKind: TypeAlias = Literal["given", "whole", "decimal", "text", "uuid", "other"]
@@ -58,15 +59,14 @@ class Asked:
         >>> asked = Asked.of(np.array([1, 2, 3, 4]))
         >>> got = asked.answer([(1, 10), (2, 20), (2, 21), (3, "many"), (9, 0)])
         >>> got.values.tolist(), got.why.tolist()
-        ([10.0, nan, nan, nan], ['', 'doubled', '', ''])
+        ([10.0, nan, nan, nan], ['', 'doubled', 'not_a_number', 'not_found'])
         """
-        values, why = np.full(self.size, np.nan), np.full(self.size, "", object)
+        values, why = np.full(self.size, np.nan), np.full(self.size, "not_found", object)
         told = self._matches(found)
         for text, value in told.values.items():
             values[self.rows[text]] = value
-        for text in told.doubled:
-            why[self.rows[text]] = "doubled"
-        return Fetched(values, np.array(why == "", bool), why=why)
+            why[self.rows[text]] = told.reason(text)
+        return Fetched(values, np.array(why != "doubled", bool), why=why)
 
     def failed(self, problem: Problem) -> Fetched:
         """No answer for any key, for one reason."""

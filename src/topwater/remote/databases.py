@@ -18,7 +18,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy import exc
 
-from topwater.model import Problem
+from topwater.problems import Problem
 from topwater.remote.database_rows import KeyKind
 
 _WHOLE_TYPES, _TEXT_TYPES, _NUMERIC, _UUID = {20, 21, 23, 26}, {19, 25, 1043}, 1700, 2950

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from topwater.errors import QueryError
+from topwater.validation import nearest
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _TOKEN = re.compile(
@@ -102,3 +103,39 @@ def checked_pattern(pattern: Any, key: str, value: str) -> str:
                 fix=f"use ?{name} in it, or name another variable with {role}=",
             )
     return pattern.strip()
+
+
+def predicate_advice(pattern: str, term: str, known: Sequence[str]) -> str:
+    """What to write instead of a predicate that a key does not have.
+
+    Parameters
+    ----------
+    pattern
+        That matches nothing for the key.
+    term
+        The key, as SPARQL writes it.
+    known
+        The IRIs of the predicates that it has.
+
+    Examples
+    --------
+    >>> predicate_advice("?u ex:folowers ?n", "<x:1>", ["http://example.org/followers"])
+    'did you mean <http://example.org/followers>?'
+    >>> predicate_advice("?u ex:folowers ?n", "<x:1>", [])
+    'the endpoint knows nothing of <x:1>: check namespace and key_as, or name a key that it knows'
+    """
+    if not known:
+        check = "check namespace and key_as, or name a key that it knows"
+        return f"the endpoint knows nothing of {term}: {check}"
+    locals_of = {_local(each): each for each in known}
+    for kind, text in tokens(pattern):
+        name = _local(text.strip("<>"))
+        if kind in ("iri", "name") and name not in locals_of:
+            near = nearest(name, locals_of)
+            if near is not None:
+                return f"did you mean <{locals_of[near]}>?"
+    return f"{term} has: {', '.join(f'<{each}>' for each in known[:8])}"
+
+
+def _local(iri: str) -> str:
+    return re.split(r"[/#:]", iri)[-1]

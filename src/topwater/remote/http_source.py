@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
-from topwater.model import Fetched, KeyArray, Millis
+from topwater.model import Fetched, Key, KeyArray, Millis
 from topwater.remote.http_client import LARGEST, Ask, Requester
+from topwater.remote.http_look import look_at
 from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import Matches, failed, key_text
+from topwater.remote.look import Look, no_value
 from topwater.remote.replies import Reply
 from topwater.remote.request_template import Template
 from topwater.remote.service import MOST, Service, most_of, positive, require_reached
@@ -171,14 +173,33 @@ class HttpSource:
             return found.fetched(texts, seconds)
         return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
 
-    def check(self) -> None:
-        """Raise ``SourceError`` if the service can't be reached; any answer will do."""
+    def check(self, key: Key | None = None) -> Look | None:
+        """Ask for a key, and tell what came; without one, only see if the service is there.
+
+        Raises
+        ------
+        SourceError
+            If the service can't be reached; or with a key, if its reply has no usable value for
+            it: the error shows the reply, and the path that was probably meant.
+        """
         self._service.require_variables()
+        if key is not None:
+            return self._look(key)
         origin = "/".join(self._service.url.split("/", 3)[:3]) + "/"
         # Some servers send a body where none may be: nobody should find it before his answer.
         ask = Ask("HEAD", origin, self._service.sent_headers() | {"Connection": "close"})
         reply = self._requester.request(ask, None, self._timeout)
         require_reached(reply, self._service.shown, "url")
+        return None
+
+    def _look(self, key: Key) -> Look:
+        text = key_text(key)
+        if not self._template.can_hold(text):
+            raise no_value(key, "not_found", fix="name a key that can stand in an address")
+        now = int(time.time() * 1_000) if self._now is None else self._now
+        ask = self._ask({text: key}, now if self._template.timed else None, {})
+        reply = self._requester.request(ask, None, self._timeout)
+        return look_at(reply, key, self._reader, self._service, self._missing)
 
     def close(self) -> None:
         """Close the connections. A later fetch opens new ones."""

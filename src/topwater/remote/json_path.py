@@ -9,6 +9,9 @@
     counts.{key}           the name that is the key itself
     ["strange.name"]       a name with other characters, quoted as in JSON
     .                      the whole document
+
+JSONPath's ``$`` for the whole document may stand before it all: ``$.followers`` is ``followers``.
+A name that is ``$`` itself is quoted.
 """
 
 from __future__ import annotations
@@ -50,6 +53,8 @@ class Path:
     ('data', 'users', b'*', 'id')
     >>> list(Path.parse("a[0]").values({"a": [7]}))
     [7]
+    >>> Path.parse("$.a[0]").steps
+    ('a', 0)
     >>> Path.parse("a..b")
     Traceback (most recent call last):
     ...
@@ -63,13 +68,13 @@ class Path:
     @staticmethod
     def parse(text: Any, field: str = "value") -> Path:
         """The path that ``text`` describes."""
-        if text == ".":
+        if text in (".", "$", "$."):
             return Path(text, ())
         steps: list[Step] = []
-        at = 0
+        at = start = _root(text)
         while isinstance(text, str) and at < len(text):
             found = _STEP.match(text, at)
-            if found is None or bool(found["dot"]) != _dotted(found, first=at == 0):
+            if found is None or bool(found["dot"]) != _dotted(found, first=at == start):
                 break
             steps.append(_step(found, field))
             at = found.end()
@@ -116,6 +121,13 @@ class Path:
         if not isinstance(found, kind):
             raise Misfit(f"no {kind.__name__} at {self.text}")
         return found
+
+
+def _root(text: Any) -> int:
+    """Where a path begins: after the mark that JSONPath has for the whole document."""
+    if not isinstance(text, str):
+        return 0
+    return 2 if text.startswith("$.") else 1 if text.startswith("$[") else 0
 
 
 def _dotted(found: re.Match[str], *, first: bool) -> bool:

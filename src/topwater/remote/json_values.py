@@ -9,7 +9,7 @@ from typing import Any
 
 from topwater.errors import QueryError
 from topwater.remote.json_path import EACH, KEY, Misfit, Path
-from topwater.remote.key_values import DOUBLED, Matches, key_text
+from topwater.remote.key_values import DOUBLED, NOTHING, Matches, key_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,11 @@ class Reader:
                 if named.get(key) is DOUBLED:
                     yield key, DOUBLED
                 elif key in named:
-                    yield from ((key, value) for value in halves[1].values(named[key]))
+                    yield from ((key, value) for value in _values(halves[1], named[key]))
         else:
             _require_container(self.value, document)
             (key,) = asked
-            yield from ((key, value) for value in self.value.values(document))
+            yield from ((key, value) for value in _values(self.value, document))
 
     def _by_list(self, document: Any, keys: Path) -> Iterator[tuple[str, Any]]:
         before, after = keys.split(EACH) or (keys, keys)
@@ -91,7 +91,14 @@ class Reader:
         for part in before.container(document, list):
             key = next(after.values(part), None)
             if isinstance(key, str | int | float) and not isinstance(key, bool):
-                yield key_text(key), next(value.values(part), None)
+                yield key_text(key), next(value.values(part), NOTHING)
+
+
+def _values(path: Path, document: Any) -> Iterator[Any]:
+    """What a path leads to; that it leads nowhere is told too."""
+    found = path.values(document)
+    yield next(found, NOTHING)
+    yield from found
 
 
 def _require_container(path: Path, document: Any) -> None:

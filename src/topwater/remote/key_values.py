@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray, Problem
+from topwater.model import Fetched, KeyArray
+from topwater.problems import Lack, Problem
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
 _LONGEST = 1_000
@@ -58,14 +59,17 @@ class Matches:
     Examples
     --------
     >>> found = Matches()
-    >>> for key, value in (("a", 1), ("a", "1.0"), ("b", 1), ("b", 2)):
+    >>> for key, value in (("a", 1), ("a", "1.0"), ("b", 1), ("b", 2), ("c", "many"), ("d", None)):
     ...     found.add(key, value)
     >>> found.values, found.doubled
-    ({'a': 1.0, 'b': nan}, {'b'})
+    ({'a': 1.0, 'b': nan, 'c': nan, 'd': nan}, {'b'})
+    >>> found.fetched(["a", "b", "c", "d", "e"], 0.0).why.tolist()
+    ['', 'doubled', 'not_a_number', 'null', 'not_found']
     """
 
     values: dict[str, float] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
+    lacks: dict[str, Lack] = field(default_factory=dict)
 
     def add(self, key: str, value: Any) -> None:
         """Take note of one value."""
@@ -77,16 +81,37 @@ class Matches:
             self.doubled.add(key)
         if key in self.doubled:
             self.values[key] = math.nan
+        elif math.isnan(found):
+            self.lacks[key] = _lack(value)
+
+    def reason(self, key: str) -> str:
+        """Why a key has no value; nothing if it has one."""
+        if key in self.doubled:
+            return "doubled"
+        return self.lacks.get(key, "" if key in self.values else "not_found")
 
     def fetched(self, keys: Sequence[str], seconds: float) -> Fetched:
         """The answer for ``keys``. A key that did not come has no value on the remote side."""
         values = np.array([self.values.get(key, math.nan) for key in keys], np.float64)
         ok = np.array([key not in self.doubled for key in keys], bool)
-        return Fetched(values, ok, seconds, _why(ok, "doubled"))
+        if np.isfinite(values).all():
+            return Fetched(values, ok, seconds)
+        why = np.array([self.reason(key) for key in keys], object)
+        return Fetched(values, ok, seconds, why)
 
 
 DOUBLED = object()
 """Stands where a JSON object has one name twice, with different values."""
+
+NOTHING = object()
+"""Stands where a path leads nowhere."""
+
+
+def _lack(value: Any) -> Lack:
+    """Why a value that is no number can't be used."""
+    if value is NOTHING:
+        return "no_value"
+    return "null" if value is None else "not_a_number"
 
 
 def failed(
@@ -98,12 +123,5 @@ def failed(
 ) -> Fetched:
     """The answer when a request came to nothing. Keys that were not asked for are unaffected."""
     ok = np.array([key not in asked for key in keys], bool)
-    return Fetched(np.full(len(keys), np.nan), ok, seconds, _why(ok, problem), wait)
-
-
-def _why(ok: Any, problem: Problem) -> KeyArray | None:
-    if ok.all():
-        return None
-    why = np.full(len(ok), "", object)
-    why[~ok] = problem
-    return why
+    why: KeyArray = np.where(ok, "not_found", np.array(problem, object))
+    return Fetched(np.full(len(keys), np.nan), ok, seconds, why, wait)

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray
+from topwater.model import Fetched, Key, KeyArray
+from topwater.remote.key_values import number
+from topwater.remote.look import Look, no_value
 from topwater.remote.wrappers.wrapper import failed
+from topwater.validation import nearest, shown
 
 
 class MemorySource:
@@ -38,11 +41,38 @@ class MemorySource:
         """The values of ``keys``; it takes no time, and fails only if there is none at all."""
         if deadline is not None and not deadline > 0:
             return failed(keys, "late")
-        found = [self.values.get(key, math.nan) for key in keys.tolist()]
-        return Fetched(np.array(found, np.float64), np.ones(len(keys), bool))
+        asked = keys.tolist()
+        found = np.array([self.values.get(key, math.nan) for key in asked], np.float64)
+        why = None
+        if not np.isfinite(found).all():
+            lacks = ["not_a_number" if key in self.values else "not_found" for key in asked]
+            why = np.where(np.isfinite(found), "", np.array(lacks, object))
+        return Fetched(found, np.ones(len(keys), bool), why=why)
 
-    def check(self) -> None:
-        """It can always be reached."""
+    def check(self, key: Key | None = None) -> Look | None:
+        """It can always be reached; with a key, tell its value.
+
+        Raises
+        ------
+        SourceError
+            If the key has none.
+        """
+        if key is None:
+            return None
+        value = number(self.values.get(key))
+        if not math.isnan(value):
+            return Look(key, value)
+        if key in self.values:
+            raise no_value(key, "not_a_number", shown(self.values[key]), "values")
+        raise no_value(key, "not_found", field="values", fix=self._similar(key))
+
+    def _similar(self, key: Key) -> str:
+        """The key that was probably meant: keys of other types look alike, and are not the same."""
+        texts = {str(each): each for each in self.values}
+        near = str(key) if str(key) in texts else nearest(str(key), texts)
+        if near is None:
+            return "name a key that it has"
+        return f"did you mean {shown(texts[near])}? It has no {shown(key)}"
 
     def close(self) -> None:
         """Nothing to give back."""

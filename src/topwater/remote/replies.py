@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from topwater.model import Problem
+from topwater.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

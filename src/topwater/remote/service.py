@@ -99,6 +99,16 @@ class Service:
                     fix=f"set {name} where the source is used, on every machine",
                 )
 
+    def secrets(self) -> list[str]:
+        """All that must not be shown if a reply repeats it: variables, and what headers hold."""
+        told = [os.environ.get(name, "") for name in self.variables]
+        try:
+            sent = [*self.sent_headers().values(), *map(filled, self.login or ())]
+        except KeyError:
+            sent = []
+        parts = [part for value in sent for part in (value, *value.split())]
+        return [*told, *(quote(each, safe="") for each in told), *parts]
+
     def sent_headers(self) -> dict[str, str]:
         """The headers with their secrets. ``KeyError`` if a variable is not set."""
         found = {name: filled(value) for name, value in self.headers.items()}

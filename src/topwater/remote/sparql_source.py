@@ -10,10 +10,16 @@ from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from topwater.errors import SourceError
-from topwater.model import Fetched, KeyArray
-from topwater.remote.graph_pattern import checked_pattern, require_name, substituted
+from topwater.model import Fetched, Key, KeyArray
+from topwater.remote.graph_pattern import (
+    checked_pattern,
+    predicate_advice,
+    require_name,
+    substituted,
+)
 from topwater.remote.http_client import LARGEST, Ask, Requester
 from topwater.remote.key_values import Matches, failed, key_text
+from topwater.remote.look import Look, excerpt, no_value
 from topwater.remote.rdf_terms import (
     XSD,
     checked_datatype,
@@ -143,8 +149,14 @@ class SparqlSource:
         """The query for these keys, as it is sent."""
         return self._query(self._terms(keys))
 
-    def check(self) -> None:
-        """Raise ``SourceError`` unless the endpoint answers the simplest query."""
+    def check(self, key: Key | None = None) -> Look | None:
+        """See if the endpoint answers the simplest query; with a key, ask for its value too.
+
+        Raises
+        ------
+        SourceError
+            If it does not; or with a key, if there is no usable value for it.
+        """
         self._service.require_variables()
         reply = self._requester.request(self._ask("ASK { }"), None, self._timeout)
         require_reached(reply, self._service.shown, "endpoint")
@@ -158,6 +170,42 @@ class SparqlSource:
                 field="endpoint",
                 fix="give the address to which queries are sent, as https://data.example/sparql",
             )
+        return None if key is None else self._look(key)
+
+    def _look(self, key: Key) -> Look:
+        terms = self._terms([key])
+        if not terms:
+            fix = 'write namespace="http://example.org/user/", or key_as="literal"'
+            raise no_value(key, "not_found", f"{key!r}, which is not an IRI", "namespace", fix)
+        ((text, term),) = terms.items()
+        reply = self._requester.request(self._ask(self._query(terms)), None, self._timeout)
+        found = self._read(reply, terms)
+        if not isinstance(found, Matches):
+            raise SourceError(
+                f"{self._service.shown} does not answer the pattern "
+                f"(status {reply.status}, {found.problem})",
+                field="pattern",
+                fix="check the pattern and its prefixes",
+            )
+        said = excerpt(reply.body, self._service.secrets())
+        reason = found.reason(text)
+        if not reason:
+            return Look(key, found.values[text], said, f"?{self.value}")
+        if reason == "not_found":
+            raise no_value(key, reason, f"the pattern, for {term}", "pattern", self._similar(term))
+        fix = "write MAX or SAMPLE around it" if reason == "doubled" else ""
+        raise no_value(key, reason, said, "value" if reason != "doubled" else "pattern", fix)
+
+    def _similar(self, term: str) -> str:
+        """The predicate that was probably meant; what the endpoint knows of the key."""
+        query = f"SELECT DISTINCT ?p WHERE {{ {term} ?p ?o }} LIMIT 100"
+        reply = self._requester.request(self._ask(query), None, self._timeout)
+        try:
+            rows = json.loads(reply.body)["results"]["bindings"]
+            known = [str(row["p"]["value"]) for row in rows]
+        except (ValueError, LookupError, TypeError):
+            known = []
+        return predicate_advice(self.pattern, term, known)
 
     def close(self) -> None:
         """Close the connections. A later fetch opens new ones."""
@@ -217,7 +265,7 @@ class SparqlSource:
             text = next(iter(asked)) if self.one_by_one else self._key_in(row)
             value = row.get(self.value)
             if text in asked:
-                found.add(text, math.nan if value is None else _value(value))
+                found.add(text, None if value is None else _value(value))
         return found
 
     def _key_in(self, row: Mapping[str, Any]) -> str:
@@ -228,10 +276,10 @@ class SparqlSource:
         return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
 
 
-def _value(term: Mapping[str, Any]) -> str | bool | None:
+def _value(term: Mapping[str, Any]) -> str | bool | float:
     """The text of a literal, or the truth value that it is; others are not numbers."""
     if term["type"] not in ("literal", "typed-literal"):
-        return None
+        return math.nan
     text = str(term["value"])
     if term.get("datatype") == f"{XSD}boolean" and text in ("true", "false"):
         return text == "true"

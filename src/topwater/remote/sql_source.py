@@ -10,11 +10,13 @@ million rows and 500 keys this took 5.1 ms, a join with the unnested array 5.6 t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import time
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
 
@@ -22,12 +24,15 @@ import sqlalchemy as sa
 from sqlalchemy import event, exc
 
 from topwater.errors import SourceError
-from topwater.model import Fetched, KeyArray, Problem
+from topwater.model import Fetched, Key, KeyArray
+from topwater.problems import Problem
 from topwater.redaction import shown_address
 from topwater.remote.database_address import Unset, from_environment, read_url
 from topwater.remote.database_call import Call, connector, here
+from topwater.remote.database_look import look_at, number_columns, similar
 from topwater.remote.database_rows import Asked, KeyKind
 from topwater.remote.databases import database
+from topwater.remote.look import Look, keys_of
 from topwater.remote.statements import MOST_ROWS, Lookup
 from topwater.remote.threads import Crew
 from topwater.validation import checked_call, number_of, whole_of
@@ -167,19 +172,22 @@ class SqlSource:
             got = asked.failed("late" if late else "timeout")
         return Fetched(got.values, got.ok, time.monotonic() - begun, got.why)
 
-    def check(self) -> None:
-        """Try to connect and to ask for nothing.
+    def check(self, key: Key | None = None) -> Look | None:
+        """Try to connect and to ask for nothing; or with a key, for its value, and tell it.
 
         Raises
         ------
         SourceError
-            If that fails, with the setting that is to blame.
+            If that fails, with the setting that is to blame; with a key also if it has no usable
+            value.
         """
-        problem = self._within(self.timeout, self._tried)
-        if problem is None:
-            problem = self._error("timeout", "url", "")
-        if isinstance(problem, SourceError):
-            raise problem
+        work = self._tried if key is None else partial(self._looked_at, key)
+        found = self._within(self.timeout, work)
+        if found is None:
+            found = self._error("timeout", "url", "")
+        if isinstance(found, SourceError):
+            raise found
+        return found if isinstance(found, Look) else None
 
     def close(self) -> None:
         """Close all connections of this process. A later fetch connects again."""
@@ -206,22 +214,26 @@ class SqlSource:
             return asked.failed(problem)
 
     def _looked_up(self, call: Call, asked: Asked) -> Fetched:
-        postgres = self._database.is_postgres
         with self._begun(call) as connection:
-            kind = self._kind or self._learn(connection)
-            keys = asked.bound(kind)
-            if not keys:
-                return asked.answer(())
-            statement = self._lookup.statement(kind, postgres)
-            result = connection.execute(statement, {"keys": keys})
-            if len(result.keys()) != 2:
+            rows = self._rows(connection, asked)
+            if rows is None:
                 return asked.failed("client")
-            rows = result.fetchmany(MOST_ROWS)
-            result.close()
             self._database.end(connection)
         if len(rows) == MOST_ROWS:
             return asked.failed("large")
         return asked.answer((row[0], row[1]) for row in rows)
+
+    def _rows(self, connection: sa.Connection, asked: Asked) -> Sequence[Any] | None:
+        """What the database says of the keys; None if that is not a key and a value."""
+        kind = self._kind or self._learn(connection)
+        keys = asked.bound(kind)
+        if not keys:
+            return []
+        statement = self._lookup.statement(kind, self._database.is_postgres)
+        result = connection.execute(statement, {"keys": keys})
+        rows = result.fetchmany(MOST_ROWS) if len(result.keys()) == 2 else None
+        result.close()
+        return rows
 
     def _learn(self, connection: sa.Connection) -> KeyKind:
         """How keys are bound, which the column's type decides."""
@@ -283,6 +295,17 @@ class SqlSource:
         name = self._password_env
         return lambda: None if name is None else from_environment(name)
 
+    def _looked_at(self, key: Key, call: Call) -> SourceError | Look:
+        """What the database says of a key, or what to raise."""
+        tried = self._tried(call)
+        if isinstance(tried, SourceError):
+            return tried
+        asked = Asked.of(keys_of(key))
+        with self._begun(call) as connection:
+            rows = self._rows(connection, asked) or []
+            columns = number_columns(connection, self._lookup)
+        return look_at(rows, asked, key, self._lookup, columns)
+
     def _tried(self, call: Call) -> SourceError | bool:
         """True if all is well, or what to raise."""
         try:
@@ -293,7 +316,8 @@ class SqlSource:
         except Exception as error:  # whatever the driver raises
             problem = self._database.problem(error, call.connecting)
             said = _words(error)
-            return self._error(problem, self._to_blame(said, call.connecting), said)
+            blamed = self._to_blame(said, call.connecting)
+            return self._error(problem, blamed, said, self._advice(blamed, call))
         if columns == 2:
             return True
         return self._error("client", "query", f"yields {columns} columns, not a key and a value")
@@ -308,7 +332,15 @@ class SqlSource:
             return "key" if str(self._lookup.key) in said else "value"
         return "table"
 
-    def _error(self, problem: Problem, field: str, said: str) -> SourceError:
+    def _advice(self, blamed: str, call: Call) -> str:
+        """The name that was probably meant; nothing if the database can't tell."""
+        if blamed not in ("table", "key", "value"):
+            return ""
+        with contextlib.suppress(Exception), self._begun(call) as connection:
+            return similar(connection, self._lookup, blamed)
+        return ""
+
+    def _error(self, problem: Problem, field: str, said: str, advice: str = "") -> SourceError:
         """What to raise, without a password that the driver may have told."""
         secrets = [self._url.password or "", *_private_settings(self._url, self._connect_args)]
         if self._password_env is not None:
@@ -319,7 +351,7 @@ class SqlSource:
             said = said.replace(secret, "***") if secret else said
         lead, fix = _ADVICE.get(problem, ("{where} failed", "see the database's own log"))
         lead = lead.format(where=self._where, timeout=self.timeout)
-        return SourceError(f"{lead}: {said}" if said else lead, field=field, fix=fix)
+        return SourceError(f"{lead}: {said}" if said else lead, field=field, fix=advice or fix)
 
 
 _ADVICE: Mapping[Problem, tuple[str, str]] = {

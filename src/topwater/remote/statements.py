@@ -57,7 +57,7 @@ class Lookup:
                     fix="leave it out: the query's first column is the key, its second the value",
                 )
         else:
-            self._parts()
+            _ = self.parts
 
     def statement(self, kind: KeyKind, postgres: bool = False) -> sa.Executable:
         """The statement that looks up the values of the parameter ``keys``."""
@@ -79,12 +79,13 @@ class Lookup:
         return sa.select(*self._columns()).where(sa.false())
 
     def _columns(self) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
-        *schema, name = self._parts()
+        *schema, name = self.parts
         key, value = str(self.key), str(self.value)
         table = sa.table(name, sa.column(key), sa.column(value), schema=".".join(schema) or None)
         return table.c[key], table.c[value]
 
-    def _parts(self) -> list[str]:
+    @property
+    def parts(self) -> list[str]:
         """The names in ``schema.table``; one that has a dot stands in double quotes."""
         text, parts, at = str(self.table), [], 0
         while at < len(text):

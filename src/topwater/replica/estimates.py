@@ -45,12 +45,16 @@ class Estimates:
     ) -> tuple[float, float]:
         """Estimated precision@k and nDCG@k of a ranking.
 
-        Keys without a value are not in the answer; in some worlds they have got one.
+        Keys without a value are not in the answer; in some worlds they have got one. As long as
+        no value at all is known, nothing is: keys that the source does not know are then no
+        better than those that were never read.
         """
         without = np.flatnonzero(np.isnan(self._values.of_slots(slots)))
         rows = np.concatenate([order[: self._terms.k + _JUDGED], without[:_JUDGED]])
         if not len(rows):
             return 1.0, 1.0
+        if not self._replica.holds_numbers:
+            return 0.0, 0.0
         known = self._replica.known(slots[rows])
         if not known.all() and not self._beliefs.values.moves:
             # How values differ is not known either: one never fetched may be anything.

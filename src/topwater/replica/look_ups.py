@@ -18,6 +18,7 @@ from topwater.model import (
     LookUp,
     Millis,
 )
+from topwater.problems import STATED
 from topwater.protocols import Seeks, Source
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ class LookUps:
         What went wrong with the keys that failed, and how often.
     first
         What came of the first of them.
+    lacks
+        Why keys that were answered have no usable value, and how often.
     """
 
     keys: KeyArray
@@ -67,11 +70,22 @@ class LookUps:
     seconds: float = 0.0
     problems: tuple[tuple[str, int], ...] = ()
     first: tuple[LookUp, ...] = ()
+    lacks: tuple[tuple[str, int], ...] = ()
 
     @property
     def failed(self) -> int:
         """How many keys the source did not answer."""
         return sum(count for _, count in self.problems)
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether keys were asked for, and none has a usable value."""
+        return 0 < len(self.keys) <= self.failed + self.bad
+
+    @property
+    def unknown(self) -> bool:
+        """Whether all that was said is that the source has no values of these keys."""
+        return not self.problems and all(reason in STATED for reason, _ in self.lacks)
 
 
 class Fetcher:
@@ -99,14 +113,17 @@ class Fetcher:
     def take_in(self, proposal: Proposal, rows: IntArray, got: Fetched) -> LookUps:
         """Remember what came for these rows of a proposal, learn from it, and pay for it."""
         keys, before = proposal.keys[rows], self._replica.value[proposal.slots[rows]]
-        finite = np.isfinite(got.values)
-        # Where the remote side has no value and had none before, that is what is known now.
-        good = got.ok & (finite | np.isnan(before))
-        self._remember(proposal, rows, np.where(finite, got.values, np.nan), good)
+        finite = got.ok & np.isfinite(got.values)
+        why = _reasons(got, finite)
+        # Where the remote side has no value and had none before, that is what is known now;
+        # unless nothing usable came at all: then a path or a column may be wrong.
+        believed = finite.any() | np.isin(why, STATED)
+        good = got.ok & (finite | (np.isnan(before) & believed))
+        self._remember(proposal, rows, np.where(finite, got.values, np.nan), good, why)
         self._pay(len(rows), got)
         bad = int(np.count_nonzero(got.ok & ~finite))
-        problems = tuple(got.problems().items())
-        return LookUps(keys, bad, got.seconds, problems, _first(keys, before, got))
+        problems, lacks = tuple(got.problems().items()), tuple(got.lacks().items())
+        return LookUps(keys, bad, got.seconds, problems, _first(keys, before, got), lacks)
 
     def _ask(self, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
         if not len(keys):
@@ -116,14 +133,19 @@ class Fetcher:
         return self._source.fetch(keys, deadline)
 
     def _remember(
-        self, proposal: Proposal, rows: IntArray, values: FloatArray, good: BoolArray
+        self,
+        proposal: Proposal,
+        rows: IntArray,
+        values: FloatArray,
+        good: BoolArray,
+        why: KeyArray,
     ) -> None:
         """Write the replica, and learn from the keys that were fetched before."""
         slots, replica = proposal.slots[rows], self._replica
         again = replica.known(slots)[good]
         before, fetched = replica.value[slots], replica.fetched[slots]
-        replica.miss(slots[~good], proposal.now)
-        changed = replica.put(slots[good], values[good], proposal.now)
+        replica.miss(slots[~good], proposal.now, why[~good])
+        changed = replica.put(slots[good], values[good], proposal.now, why[good])
         polls = Polls(
             now=proposal.now,
             slots=slots[good][again],
@@ -142,6 +164,13 @@ class Fetcher:
         # A source that fails at once is not a cheap one: then only a long time tells something.
         telling = answered > 0 or got.seconds > self._purse.seconds_per_fetch
         self._purse.spend(asked, answered, got.seconds if telling else 0.0)
+
+
+def _reasons(got: Fetched, finite: BoolArray) -> KeyArray:
+    """Why each key has no usable value; nothing where it has one."""
+    told = np.full(len(finite), "", object) if got.why is None else got.why
+    told = np.where(got.ok & (told == ""), "not_found", told)
+    return np.where(finite, "", told)
 
 
 def _first(keys: KeyArray, before: FloatArray, got: Fetched) -> tuple[LookUp, ...]:

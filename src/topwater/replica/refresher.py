@@ -147,19 +147,29 @@ class Refresher:
         accuracy = self._estimates.accuracy(view, slots, order, stale)
         top = order[: self.terms.k]
         fetched = self.replica.fetched[slots[top]]
+        freshness = self._freshness(look_ups, *accuracy, self._without_value(slots))
         return Ranking(
             rows=top,
             scores=scores[top],
-            remote=self.values.of_slots(slots[top]),
+            remote=self.values.shown(slots[top]),
             age=np.where(fetched == NEVER, -1, view.end - fetched),
             confidence=1.0 - stale[top],
-            exact=bool(np.all(self.replica.fetched[slots] == view.end)),
+            assumed=self.values.assumed(slots[top]),
+            exact=bool(np.all(self.replica.fetched[slots] == view.end))
+            and not freshness.nothing_usable,
             look_ups=look_ups,
-            freshness=self._freshness(look_ups, *accuracy),
+            freshness=freshness,
         )
 
-    def _freshness(self, look_ups: LookUps, precision: float, ndcg: float) -> Freshness:
+    def _without_value(self, slots: IntArray) -> int:
+        return int(np.count_nonzero(np.isnan(self.values.of_slots(slots))))
+
+    def _freshness(
+        self, look_ups: LookUps, precision: float, ndcg: float, without_value: int
+    ) -> Freshness:
         target = self.settings.budget.accuracy
+        # A key that a service does not know is no problem, if it is known to know others.
+        fine = look_ups.unknown and self.replica.holds_numbers
         return Freshness(
             fetched=len(look_ups.keys),
             failed=look_ups.failed,
@@ -167,6 +177,8 @@ class Refresher:
             precision=precision,
             ndcg=ndcg,
             missed=target is not None and precision < target,
+            without_value=without_value,
+            nothing_usable=look_ups.in_vain and not fine,
         )
 
     def _forget_surplus(self, keep: IntArray) -> None:

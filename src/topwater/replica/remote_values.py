@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray, KeyArray
+from topwater.problems import NEVER
 from topwater.replica.store import Replica
 
 
@@ -33,6 +34,23 @@ class RemoteValues:
             value = np.where(np.isnan(value), self._default, value)
         known = self._replica.known(slots)
         return value if known.all() else np.where(known, value, self._typical())
+
+    def shown(self, slots: IntArray) -> FloatArray:
+        """The same for an answer's rows; NaN where nothing is known, and 0 is only assumed."""
+        values = self.of_slots(slots)
+        if self._default is not None or self._replica.holds_numbers:
+            return values
+        return np.full(len(values), np.nan)
+
+    def assumed(self, slots: IntArray) -> list[str | None]:
+        """Why each value is not one that the source gave; None if it is."""
+        number = np.isfinite(self._replica.value[slots]).tolist()
+        known = self._replica.known(slots).tolist()
+        why = self._replica.reasons(slots)
+        return [
+            None if given else reason or ("not_found" if read else NEVER)
+            for given, read, reason in zip(number, known, why, strict=True)
+        ]
 
     def of_keys(self, keys: KeyArray) -> FloatArray:
         """The value of each key; asking enters none of them."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
+from topwater.problems import REASONS
 from topwater.tables import column, keys_from_arrow, keys_to_arrow
 
 NEVER: Millis = -(2**62)
@@ -31,7 +32,12 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "changes": (np.int64, 0),
     "presence": (np.float64, 0.08),
     "window": (np.int64, -1),
+    "why": (np.int8, 0),
 }
+_LATER = ("why",)
+"""Columns that states written before they were there do not have."""
+
+_CODES = {reason: code for code, reason in enumerate(REASONS, 1)}
 _PRESENCE_WEIGHT = 0.02
 
 
@@ -58,6 +64,8 @@ class Replica:
         How often it was fetched, and found changed.
     presence, window
         In what share of the windows the key was, as of the last window that held it.
+    why
+        Why the key has no value; see :meth:`reasons`.
 
     Examples
     --------
@@ -83,6 +91,7 @@ class Replica:
     changes: IntArray
     presence: FloatArray
     window: IntArray
+    why: IntArray
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = limit
@@ -128,8 +137,22 @@ class Replica:
         """Whether each was ever fetched."""
         return np.not_equal(self.fetched[slots], NEVER)
 
-    def put(self, slots: IntArray, values: FloatArray, at: Millis) -> BoolArray:
-        """Write what was fetched; say which values are new. An unchanged one renews its age."""
+    @property
+    def holds_numbers(self) -> bool:
+        """Whether the value of any key is known."""
+        return bool(np.isfinite(self.value).any())
+
+    def reasons(self, slots: IntArray) -> list[str]:
+        """Why each has no value, as far as that was told."""
+        return ["" if code == 0 else REASONS[code - 1] for code in self.why[slots].tolist()]
+
+    def put(
+        self, slots: IntArray, values: FloatArray, at: Millis, why: KeyArray | None = None
+    ) -> BoolArray:
+        """Write what was fetched; say which values are new. An unchanged one renews its age.
+
+        ``why`` says of keys without a value why they have none.
+        """
         old = self.value[slots]
         same = (old == values) | (np.isnan(old) & np.isnan(values))
         changed: BoolArray = ~(same & self.known(slots))
@@ -141,12 +164,16 @@ class Replica:
         self.vain[slots] = 0
         self.hints[slots] = 0
         self.fetches[slots] += 1
+        self.why[slots] = 0 if why is None else _codes(why)
         return changed
 
-    def miss(self, slots: IntArray, at: Millis) -> None:
+    def miss(self, slots: IntArray, at: Millis, why: KeyArray | None = None) -> None:
         """Note that these keys were asked for, and nothing came. It renews nothing else."""
         self.asked[slots] = at
         self.vain[slots] += 1
+        if why is not None:
+            new = ~self.known(slots)
+            self.why[slots[new]] = _codes(why[new])
 
     def hear(self, slots: IntArray, last_event: IntArray) -> None:
         """Note when these keys last had an event, and whether that is news to what is known."""
@@ -195,7 +222,8 @@ class Replica:
         try:
             slots = self.slots(keys_from_arrow(table.column("key")))
             for name in _COLUMNS:
-                getattr(self, name)[slots] = column(table, name)
+                if name in table.column_names or name not in _LATER:
+                    getattr(self, name)[slots] = column(table, name)
         except KeyError as error:
             raise StateError(
                 f"the replica's state can't be read: {error}",
@@ -224,3 +252,8 @@ class Replica:
             setattr(self, name, np.append(getattr(self, name), np.full(more, empty, dtype)))
         self._keys += [None] * more
         self._free += range(size + more - 1, size - 1, -1)
+
+
+def _codes(reasons: KeyArray) -> IntArray:
+    """Reasons as numbers; 0 for those that are not known."""
+    return np.array([_CODES.get(each, 0) for each in reasons.tolist()], np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,10 @@ class Ranking:
         Rows of the view, best first, at most k.
     scores, remote, age, confidence
         Per row: the score (larger is better), the remote value, how long ago it was fetched (in
-        milliseconds; -1 for never), and the probability that it is still right.
+        milliseconds; -1 for never), and the probability that it is still right. A remote value
+        that is not a number is not known at all.
+    assumed
+        Per row: None if the source gave the remote value, or else why it did not.
     exact
         Whether every key of the window was read for this answer.
     look_ups
@@ -51,6 +54,7 @@ class Ranking:
     remote: FloatArray
     age: IntArray
     confidence: FloatArray
+    assumed: Sequence[str | None]
     exact: bool
     look_ups: LookUps
     freshness: Freshness

@@ -12,9 +12,9 @@ from rdflib.term import URIRef
 
 from topwater import remote
 from topwater.errors import QueryError
-from topwater.model import Fetched, KeyArray
+from topwater.model import Fetched, Key, KeyArray
 from topwater.protocols import Source
-from topwater.remote import Stack, graph_pattern
+from topwater.remote import Look, Stack, graph_pattern
 from topwater.rspql.parser.cursor import shown
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Plan, Service
@@ -188,7 +188,7 @@ class TermSource:
             if got.why is not None:
                 why[rows] = got.why
             wait = got.wait if wait is None else wait
-        return Fetched(values, ok, time.monotonic() - began, None if ok.all() else why, wait)
+        return Fetched(values, ok, time.monotonic() - began, why, wait)
 
     def _asked(self, kind: str) -> Stack:
         """The source for one kind of keys: those with the same language, or datatype."""
@@ -201,9 +201,12 @@ class TermSource:
             self._by_kind[kind] = remote.sparql(self._url, **(self._settings | more))
         return self._by_kind[kind]
 
-    def check(self) -> None:
-        """Raise ``SourceError`` unless the endpoint answers the simplest query."""
-        self._by_kind[""].check()
+    def check(self, key: Key | None = None) -> Look | None:
+        """Raise ``SourceError`` unless the endpoint answers, with a value if a key is given."""
+        kind = "" if key is None else _kind(str(key))
+        if key is None or kind in ("", "_:"):
+            return self._by_kind[""].check(key)
+        return self._asked(kind).check(unquoted([str(key)])[0])
 
     def close(self) -> None:
         """Close the connections."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pyarrow as pa
 
 from topwater.errors import QueryError
-from topwater.model import FIRST_DATE, Answer, Key
+from topwater.model import FIRST_DATE, Answer, Key, Row
 from topwater.show.charts import Series, bump_chart, line_chart
 from topwater.show.notebook import answers_html, moment_text
 from topwater.views import Chart
@@ -18,10 +18,11 @@ from topwater.views import Chart
 if TYPE_CHECKING:
     import pandas as pd
 
-_CELLS = ("rank", "key", "score", "time", "values", "remote", "age", "confidence")
-_NUMBERS = {
+_CELLS = tuple(each.name for each in fields(Row))
+_TYPES = {
     **dict.fromkeys(("rank", "time", "age"), pa.int64()),
     **dict.fromkeys(("score", "remote", "confidence"), pa.float64()),
+    "assumed": pa.string(),
 }
 _LINES = 8
 """Keys whose ranks are followed in one chart."""
@@ -128,10 +129,10 @@ class Answers(Sequence[Answer]):
         """
         table = pa.Table.from_pylist([row for answer in self._answers for row in _rows(answer)])
         for at, column in enumerate(table.schema):
-            # Where all are missing, Arrow can't know that they are numbers.
-            if column.name in _NUMBERS and pa.types.is_null(column.type):
-                numbers = table.column(at).cast(_NUMBERS[column.name])
-                table = table.set_column(at, column.name, numbers)
+            # Where all are missing, Arrow can't know what they are.
+            if column.name in _TYPES and pa.types.is_null(column.type):
+                typed = table.column(at).cast(_TYPES[column.name])
+                table = table.set_column(at, column.name, typed)
         return table
 
     def to_pandas(self) -> pd.DataFrame:

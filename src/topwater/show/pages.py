@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from topwater.model import Answer, Row, number_text
+from topwater.problems import NEVER, in_words
 from topwater.windows import span
 
 
@@ -110,7 +111,9 @@ def _environment() -> Environment:
 
 
 def age_text(row: Row) -> str:
-    """How long ago the remote value was looked up."""
+    """How long ago the remote value was looked up, or why it is only assumed."""
+    if row.assumed is not None:
+        return "never" if row.assumed == NEVER else in_words(row.assumed)
     if row.age is None:
         return "never"
     return "now" if row.age == 0 else f"{span(row.age)} ago"

@@ -31,6 +31,7 @@ _FRESH_TYPES = dict.fromkeys(FRESHNESS, "bigint") | {
     "precision": "double",
     "ndcg": "double",
     "missed": "boolean",
+    "nothing_usable": "boolean",
 }
 _CELLS = {
     "key": "{key}",
@@ -40,6 +41,7 @@ _CELLS = {
     "remote": "double",
     "age": "bigint",
     "confidence": "double",
+    "assumed": "string",
 }
 _LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
 ANSWER, LATE = "answer", "late"
@@ -140,7 +142,7 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
         F.when(answer, F.col("pos") + 1).alias("rank"),
         *(F.col(f"col.{name}") for name in ("key", "score")),
         F.timestamp_millis("col.time").alias("time"),
-        *(F.col(f"col.{name}") for name in ("values", "remote", "age", "confidence")),
+        *(F.col(f"col.{name}") for name in ("values", "remote", "age", "confidence", "assumed")),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
         F.col("looked_up"),
@@ -173,7 +175,8 @@ def answers_from(table: pa.Table, query: TopKQuery) -> list[Answer]:
 def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
     first = rows[0]
     ranked = sorted((row for row in rows if row["rank"] is not None), key=lambda row: row["rank"])
-    cells = ("rank", "key", "score", "time", "values", "remote", "age", "confidence")
+    # What was written by an earlier version lacks the newest cells.
+    cells = [name for name in ("rank", *_CELLS) if name in first]
     return Answer(
         window=_window(first["window_start"], first["window_end"], query),
         rows=tuple(
@@ -231,7 +234,7 @@ def _window(start: int, end: int, query: TopKQuery) -> Window:
 def _freshness(row: dict[str, Any]) -> Freshness | None:
     if row["fetched"] is None:
         return None
-    return Freshness(**{name: row[name] for name in FRESHNESS})
+    return Freshness(**{name: row[name] for name in FRESHNESS if row.get(name) is not None})
 
 
 def _problems(row: dict[str, Any]) -> tuple[tuple[str, int], ...]:

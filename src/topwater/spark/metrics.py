@@ -59,11 +59,14 @@ class Progress:
         Keys asked for; those the source did not answer; and those it answered without a usable
         number.
     problems
-        Of the keys that failed, how many by what went wrong; see :data:`topwater.model.Problem`.
+        Of the keys without a usable value, how many by why; see
+        :data:`topwater.problems.REASONS`.
     precision, ndcg
         Estimated, the mean of the answers; None if there are none, or without a remote part.
     missed
         Answers whose estimated precision is below the accuracy asked for.
+    nothing_usable
+        Answers for which keys were asked for, and none brought a usable value.
     results, queries, references, changes, bad_changes
         Of standing queries: rows given out; how many queries there are, and objects that they
         refer to; changes that were asked for, and how many of them were refused.
@@ -99,6 +102,7 @@ class Progress:
     precision: float | None = None
     ndcg: float | None = None
     missed: int = 0
+    nothing_usable: int = 0
     problems: Mapping[str, int] = field(default_factory=dict)
     results: int = 0
     queries: int = 0
@@ -127,7 +131,11 @@ class Progress:
             ]
         if self.precision is not None and self.ndcg is not None:
             why = ", ".join(f"{name or 'unknown'} {n}" for name, n in self.problems.items())
-            parts.append(f"fetched {self.fetched}, failed {self.failed}{why and f' ({why})'}")
+            without = f", without a number {self.bad_values}" if self.bad_values else ""
+            lost = f"failed {self.failed}{without}{why and f' ({why})'}"
+            parts.append(f"fetched {self.fetched}, {lost}")
+            if self.nothing_usable:
+                parts.append(f"NOTHING USABLE from the source in {self.nothing_usable} windows")
             parts.append(f"precision {self.precision:.2f}, nDCG {self.ndcg:.2f}")
             parts.append(f"missed {self.missed}")
         speed = f"rows {self.rows:,} in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"

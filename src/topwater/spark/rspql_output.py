@@ -24,6 +24,7 @@ TRIPLES = "triples"
 """The column with the triples of ``CONSTRUCT``."""
 
 _OURS = ("key", "score", "values", "remote")
+_ROWWISE = ("rank", "time", "age", "confidence", "assumed")
 _PLACE = "place"
 
 
@@ -46,11 +47,10 @@ def shown_rows(answers: DataFrame, plan: Plan) -> DataFrame:
 
 def _schema(answers: DataFrame, added: Mapping[str, Any], *, per_row: bool) -> StructType:
     """Window and rank, then what the query shows, then what is said of the answer."""
-    rowwise = ("rank", "time", "age", "confidence")
     kept = [
         StructField(column.name, column.dataType)
         for column in answers.schema
-        if column.name not in (*_OURS, *added) and (per_row or column.name not in rowwise)
+        if column.name not in (*_OURS, *added) and (per_row or column.name not in _ROWWISE)
     ]
     first = 3 if per_row else 2
     shown = [StructField(name, kind) for name, kind in added.items()]
@@ -105,7 +105,7 @@ def _constructs(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
         texts.append("\n".join(constructed(plan, mine, str(closes // 1_000))))
     first = table.take([rows[0] for rows in windows.values()])
     rest = {name: first.column(name) for name in first.column_names}
-    for name in (*_OURS, TRIPLES, "rank", "time", "age", "confidence"):
+    for name in (*_OURS, *_ROWWISE, TRIPLES):
         rest.pop(name, None)
     head, tail = list(rest.items())[:2], list(rest.items())[2:]
     found = pa.table(dict([*head, (TRIPLES, pa.array(texts, pa.string())), *tail]))
@@ -168,7 +168,7 @@ class Changes(StatefulProcessor):
         there = [row for row in rows if row["rank"] is not None]
         now = [tuple(row[name] for name in ("rank", *self._watched)) for row in there]
         new, gone = difference(self._operator, [each[1:] for each in now], [b[1:] for b in before])
-        nothing = dict.fromkeys(["rank", *self._watched, "time", "age", "confidence"])
+        nothing = {*self._watched, *_ROWWISE}
         blank = {name: None if name in nothing else value for name, value in rows[0].items()}
         out = [there[place] for place in new]
         out += [

@@ -167,6 +167,7 @@ def _metrics() -> list[Column]:
         F.avg("precision").alias("precision"),
         F.avg("ndcg").alias("ndcg"),
         F.count_if("missed").alias("missed"),
+        F.count_if("nothing_usable").alias("nothing_usable"),
         F.collect_list("problems").alias("problems"),
     ]
 

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from topwater.model import (
-    Fetched,
-    KeyArray,
-    Problem,
-)
+from topwater.model import Fetched, KeyArray
+from topwater.problems import Problem
 from topwater.protocols import Source
 
 if TYPE_CHECKING:

@@ -2,12 +2,12 @@
 
 import { drawAccuracy } from "./accuracy.js";
 import { Connection } from "./connection.js";
-import { drawBudget, drawCounts } from "./costs.js";
+import { drawBudget, drawCounts, inWords } from "./costs.js";
 import { find, make, setText } from "./elements.js";
 import {
   add, counts, endText, forgetAll, placeShown, serverNow, state, takeNote, windowsShown,
 } from "./known.js";
-import { clearRanking, drawRanking, redrawRanking } from "./ranking.js";
+import { clearRanking, drawRanking, emptyText, redrawRanking } from "./ranking.js";
 import { agoText, clock, day, duration, iso, percent, tone, whole } from "./words.js";
 
 const QUIET = 30_000;
@@ -190,6 +190,7 @@ function drawVerdict(record) {
   box.hidden = exact === undefined && !freshness;
   if (box.hidden) return;
   const estimated = freshness?.precision ?? null;
+  if (freshness?.nothing_usable) return drawNothingUsable(record);
   box.dataset.tone = exact ? "good" : tone(estimated);
   const text = exact ? "Exact" : estimated === null ? "Not certain" : `About ${percent(estimated)} right`;
   setText(find("verdict-text"), text);
@@ -200,6 +201,14 @@ function drawVerdict(record) {
   if (truth) more.push(`in truth ${percent(truth.precision)}`);
   if (freshness?.missed) more.push("below the accuracy asked for");
   setText(find("verdict-more"), more.join(" · "));
+}
+
+/** A source that gave nothing usable is a problem, whatever is ranked. */
+function drawNothingUsable({ freshness, problems = {} }) {
+  find("verdict").dataset.tone = "poor";
+  setText(find("verdict-text"), "Nothing usable came from the source");
+  const why = Object.entries(problems).map(([name, times]) => `${whole(times)} ${inWords(name)}`);
+  setText(find("verdict-more"), [`${whole(freshness.fetched)} looked up`, ...why].join(" · "));
 }
 
 // ---- what a screen reader is told ----
@@ -218,7 +227,7 @@ function sayNow(record) {
   saidOrder = order;
   const first = record.rows.slice(0, 3).map(({ rank, label }) => `${rank}: ${label}`);
   const verdict = find("verdict").hidden ? "" : ` ${find("verdict-text").textContent}.`;
-  const what = first.length ? first.join(", ") : "nothing in it";
+  const what = first.length ? first.join(", ") : emptyText(record);
   setText(find("said"), `Window to ${endText(record)}: ${what}.${verdict}`);
 }
 

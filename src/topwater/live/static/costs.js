@@ -27,7 +27,8 @@ function drawSpent({ fetched, failed, bad }) {
   if (bad) told.push(`${whole(bad)} without a usable value`);
   setText(find("spent"), told.join(" · "));
   const most = Math.max(fetched, budget ?? 0);
-  const kind = (place) => (place < fetched - failed ? "ok" : place < fetched ? "failed" : "unspent");
+  const usable = fetched - failed - (bad ?? 0);
+  const kind = (place) => (place < usable ? "ok" : place < fetched ? "failed" : "unspent");
   const pips = Array.from({ length: most > MOST_PIPS ? 0 : most }, (_, place) =>
     make("span", { class: `pip ${kind(place)}` }),
   );
@@ -62,7 +63,7 @@ function outcome(before, after, ok, shown) {
   return [number(before), mute(" → "), unseen(" became "), is];
 }
 
-const inWords = (problem) => (Object.hasOwn(PROBLEMS, problem) ? PROBLEMS[problem] : problem);
+export const inWords = (problem) => (Object.hasOwn(PROBLEMS, problem) ? PROBLEMS[problem] : problem);
 
 const PROBLEMS = {
   "": "failed, and the source can't tell why",
@@ -78,6 +79,10 @@ const PROBLEMS = {
   garbled: "came back unreadable",
   large: "came back too large",
   doubled: "came back with two values",
+  not_found: "not found: the source does not know the key",
+  null: "came back without a value (null)",
+  no_value: "came back with nothing where the value should be",
+  not_a_number: "came back with something that is not a number",
   rate: "left out: our own rate limit leaves no room",
   open: "not asked: it failed too often just before",
   broken: "failed: the source raised an error",

@@ -1,6 +1,7 @@
 // The ranking of a window, as a table whose rows glide to their new places.
 
 import { drawMore, find, make, mute, setText, unseen } from "./elements.js";
+import { inWords } from "./costs.js";
 import { counts, endText, state } from "./known.js";
 import { duration, isNumber, known, numberFormat, percent, tone, whole } from "./words.js";
 
@@ -40,10 +41,21 @@ export function drawRanking(record, before) {
   setText(find("triples"), record.triples ?? "");
   find("table").hidden = !rows.length;
   find("nothing").hidden = rows.length > 0 || Boolean(record.triples);
+  setText(find("nothing"), `${emptyText(record)}.`);
   drawMore("more", rows.length, MOST_ROWS, state.all);
   setText(find("caption"), `Ranking of the window to ${endText(record)}`);
   drawGone(rows, before);
   drawRows(record, cut, before);
+}
+
+/** Why there is nothing to show: no items, or items without a value or a score. */
+export function emptyText({ freshness, counts: { bad_score: unscored = 0 } = {} }) {
+  const without = freshness?.without_value ?? 0;
+  if (without) return `None of the ${whole(without)} items in this window has a usable value`;
+  if (unscored) return "No item in this window has a number to rank by";
+  return freshness?.nothing_usable
+    ? "No item in this window has a usable value"
+    : "Nothing was in this window";
 }
 
 function drawGone(rows, before) {
@@ -240,6 +252,12 @@ function fillChange(cell, row, was) {
   cell.replaceChildren(...parts[kind]);
 }
 
+/** Why the value is not one that the source gave, and whether another stands for it. */
+function assumedText({ assumed, remote }) {
+  const why = assumed === "never" ? "never looked up" : inWords(assumed);
+  return known(remote) ? `assumed: ${why}` : why;
+}
+
 function fillFresh(cell, row, now) {
   if (!cell.firstChild) {
     const meter = make("span", { class: "meter", "aria-hidden": "true" }, [make("span")]);
@@ -254,6 +272,7 @@ function fillFresh(cell, row, now) {
 }
 
 function ageText(row, now) {
+  if (known(row.assumed)) return assumedText(row);
   if (now) return "looked up now";
   if (!known(row.age)) return row.remote === null ? "no value" : "never looked up";
   if (counts()) return `${whole(row.age)} events old`;

@@ -96,7 +96,8 @@ class Batched(Around):
 
 def _joined(parts: list[Fetched], seconds: float) -> Fetched:
     ok = np.concatenate([part.ok for part in parts])
-    why = None if ok.all() else np.concatenate([reasons(part) for part in parts])
+    told = any(part.why is not None for part in parts)
+    why = np.concatenate([reasons(part) for part in parts]) if told else None
     waits = [part.wait for part in parts if part.wait is not None]
     return Fetched(
         np.concatenate([part.values for part in parts]),

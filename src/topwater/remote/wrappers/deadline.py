@@ -15,7 +15,8 @@ from typing import Any, get_args
 import numpy as np
 
 from topwater.errors import SourceError
-from topwater.model import Fetched, FloatArray, KeyArray, Millis, Problem
+from topwater.model import Fetched, FloatArray, KeyArray, Millis
+from topwater.problems import LACKS, Problem
 from topwater.protocols import Source
 from topwater.remote.threads import Crew
 from topwater.remote.wrappers.wrapper import Around, failed
@@ -167,15 +168,16 @@ def _valid(got: Fetched, count: int, spent: float) -> Fetched:
     wait = None if got.wait is None else float(got.wait)
     if wait is not None and not 0 <= wait < math.inf:
         wait = None
-    return Fetched(numbers, ok, seconds, _why(got.why, ok), wait)
+    return Fetched(numbers, ok, seconds, _why(got.why, ok, np.isfinite(numbers)), wait)
 
 
-def _why(why: KeyArray | None, ok: Any) -> KeyArray | None:
-    if ok.all():
+def _why(why: KeyArray | None, ok: Any, finite: Any) -> KeyArray | None:
+    """The reasons that can be: a problem if a key failed, a lack if it has no number."""
+    if why is None or finite.all():
         return None
-    if why is None:
-        return why
     if np.shape(why) != ok.shape:
         raise ValueError(f"{np.shape(why)} reasons for {ok.shape} keys")
-    told = [each if each in _PROBLEMS else "" for each in np.asarray(why, object)]
-    return np.where(ok, "", np.array(told, object))
+    told = np.asarray(why, object).tolist()
+    problems = np.array([each if each in _PROBLEMS else "" for each in told], object)
+    lacks = np.array([each if each in LACKS else "not_found" for each in told], object)
+    return np.where(finite, "", np.where(ok, lacks, problems))

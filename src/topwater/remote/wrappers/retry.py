@@ -105,5 +105,4 @@ def _updated(got: Fetched, rows: KeyArray, newer: Fetched) -> Fetched:
     heard = newer.ok | ~np.isin(later, ("late", "rate", "open"))
     values[rows], ok[rows] = newer.values, newer.ok
     why[rows] = np.where(heard, later, why[rows])
-    why[ok] = ""
-    return Fetched(values, ok, got.seconds, None if ok.all() else why, newer.wait)
+    return Fetched(values, ok, got.seconds, why, newer.wait)

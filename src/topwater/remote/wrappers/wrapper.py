@@ -6,8 +6,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray, Millis, Problem
+from topwater.model import Fetched, Key, KeyArray, Millis
+from topwater.problems import Problem
 from topwater.protocols import Seeks, Source
+from topwater.remote.look import Look, checked
 
 AtStart: TypeAlias = Literal["warn", "stop", "ignore"]
 """Say it and go on, raise, or do not even look."""
@@ -52,11 +54,9 @@ class Around:
         if isinstance(self.source, Seeks):
             self.source.seek(now)
 
-    def check(self) -> None:
-        """Raise ``SourceError`` if the source says that it can't be reached."""
-        check = getattr(self.source, "check", None)
-        if check is not None:
-            check()
+    def check(self, key: Key | None = None) -> Look | None:
+        """Raise ``SourceError`` if the source can't be reached, or has no value for a key."""
+        return checked(self.source, key)
 
     def close(self) -> None:
         """Give back connections and threads. A later fetch connects again."""

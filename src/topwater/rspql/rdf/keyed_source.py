@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray
+from topwater.model import Fetched, Key, KeyArray
 from topwater.protocols import Source
+from topwater.remote.look import Look, no_value
 from topwater.remote.wrappers.wrapper import Around
 from topwater.rspql.rdf.triples import unquoted
 
@@ -51,6 +52,14 @@ class KeySource(Around):
         if got.why is not None:
             why[known] = got.why
         return Fetched(values, ok, got.seconds, None if got.why is None else why, got.wait)
+
+    def check(self, key: Key | None = None) -> Look | None:
+        """Raise ``SourceError`` if the source can't be reached, or has no value for a key."""
+        name = None if key is None else self._name(str(key))
+        if key is not None and name is None:
+            fix = f"it must begin with the namespace {self.namespace}"
+            raise no_value(key, "not_found", field="namespace", fix=fix)
+        return super().check(name)
 
     def _name(self, text: str) -> str | None:
         if text.startswith('"'):

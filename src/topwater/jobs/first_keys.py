@@ -1,0 +1,132 @@
+"""The first keys of a job's stream, where they can be read without starting anything."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from topwater.jobs.job import Job
+from topwater.model import Key
+from topwater.streams.kinds import FilesStream, ReplayStream
+from topwater.streams.schema import columns
+
+if TYPE_CHECKING:
+    from topwater.rspql import Plan
+
+MOST = 5
+"""Keys that are tried: the first may be one that the service does not know."""
+
+_LINES = 2_000
+_WHOLE = ("bigint", "long", "int", "integer", "smallint", "tinyint", "short", "byte")
+
+
+def first_keys(job: Job) -> list[Key]:
+    """The first distinct keys of the stream, in order; none where only Spark could tell.
+
+    Files that can't be read tell none: that is for the run to say.
+    """
+    found: dict[Key, None] = {}
+    try:
+        for key in _keys(job):
+            found[key] = None
+            if len(found) == MOST:
+                break
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException):
+        pass
+    return list(found)
+
+
+def keys_are_whole(job: Job) -> bool:
+    """Whether the stream's keys are whole numbers, as far as its schema tells."""
+    return any(each.columns.get(job.query.key, "") in _WHOLE for each in job.streams.values())
+
+
+def _keys(job: Job) -> Iterator[Key]:
+    for name, stream in job.streams.items():
+        settings = stream.settings
+        if not isinstance(settings, FilesStream | ReplayStream):
+            continue
+        for file in _files(settings):
+            if job.plan is not None:
+                if settings.rdf and not stream.mapped:
+                    yield from _terms(job.plan, name, file, settings.format)
+            else:
+                yield from _values(file, settings, job.query.key)
+
+
+def _files(settings: FilesStream | ReplayStream) -> list[Path]:
+    path = Path(settings.path)
+    if path.is_file():
+        return [path]
+    names = sorted(each for each in path.iterdir() if each.is_file())
+    pattern = settings.pattern or "*"
+    return [
+        each
+        for each in names
+        if not each.name.startswith(("_", ".")) and fnmatchcase(each.name, pattern)
+    ][:MOST]
+
+
+def _values(file: Path, settings: FilesStream | ReplayStream, key: str) -> Iterator[Key]:
+    """What the key's column holds in the first rows of a file."""
+    whole = columns(settings.schema).get(key, "") in _WHOLE if settings.schema else False
+    if settings.format == "parquet":
+        with pq.ParquetFile(file) as opened:
+            batch = next(opened.iter_batches(_LINES, columns=[key]), None)
+        cells = [] if batch is None else batch.column(0).to_pylist()
+    elif settings.format == "csv":
+        cells = _csv_cells(file, settings, key)
+    else:
+        cells = [json.loads(line)[key] for line in _lines(file)]
+    for cell in cells:
+        if (found := _key(cell, whole)) is not None:
+            yield found
+
+
+def _csv_cells(file: Path, settings: FilesStream | ReplayStream, key: str) -> list[str]:
+    rows = csv.reader(_lines(file))
+    head = next(rows, []) if settings.header else []
+    # Spark takes the columns of a schema by their places, whatever the first line says.
+    names = list(columns(settings.schema)) if settings.schema else head
+    place = names.index(key)
+    return [row[place] for row in rows if len(row) > place]
+
+
+def _lines(file: Path) -> list[str]:
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        return [line for line in islice(lines, _LINES) if line.strip()]
+
+
+def _key(cell: Any, whole: bool) -> Key | None:
+    """A key as the query will see it; None if it can't be one."""
+    if isinstance(cell, bool) or not isinstance(cell, int | str):
+        return None
+    return int(cell) if whole else cell
+
+
+def _terms(plan: Plan, stream: str, file: Path, form: str) -> Iterator[Key]:
+    """The keys of a query's first solutions over lines of RDF."""
+    from rdflib import URIRef
+
+    from topwater.rspql import full_name
+    from topwater.rspql.rdf.event_format import Documents
+    from topwater.rspql.rdf.pattern_match import Matcher
+
+    if len(plan.keys) > 1:  # a service is asked for one of them
+        return
+    lines = [line.rstrip("\n") for line in _lines(file)]
+    texts = lines if form == "jsonld" else [line.partition("\t")[2] for line in lines]
+    table = pa.table({"value": pa.array(texts, pa.string()), "time": pa.array([0] * len(texts))})
+    name = URIRef(full_name(stream, plan.prefixes))
+    found = Matcher.of(plan, name, Documents("value", "time", form)).match(table)  # type: ignore[arg-type]
+    for key in found.column(plan.key).cast(pa.string()).to_pylist():
+        if key and "\0" not in key:  # the mark of a row that only tells the time
+            yield key

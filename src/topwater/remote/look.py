@@ -1,0 +1,147 @@
+"""One look at what a source says of a key: the reply, and what was read from it.
+
+Reaching a service does not show that its replies can be read. So a check asks for a real key, and
+says what came, and what of it is taken for the value.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from topwater.errors import SourceError
+from topwater.model import Key, KeyArray, number_text
+from topwater.problems import in_words
+from topwater.protocols import Source
+from topwater.redaction import redacted
+from topwater.validation import shown
+
+_LONGEST = 300
+_SHORTEST_SECRET = 4
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a source says of one key.
+
+    Attributes
+    ----------
+    key, value
+        The key that was asked for, and the number that it has.
+    reply
+        What the source said, shortened and without secrets; empty if it can't be told.
+    where
+        Where in the reply the value stands: a path, a column or a variable.
+
+    Examples
+    --------
+    >>> print(Look("ann", 4.5, '{"rating": 4.5}', "rating"))
+    the key 'ann' has 4.5, read at rating in {"rating": 4.5}
+    """
+
+    key: Key
+    value: float
+    reply: str = ""
+    where: str = ""
+
+    def __str__(self) -> str:
+        """One line."""
+        place = f", read at {self.where} in {self.reply}" if self.reply else ""
+        return f"the key {shown(self.key)} has {number_text(self.value)}{place}"
+
+
+class NoValue(SourceError):
+    """A source that answered, and has no usable value for the key: another key may have one."""
+
+
+class UnknownKey(NoValue):
+    """A source that says that it does not know the key."""
+
+
+def checked(source: Source, key: Key | None = None) -> Look | None:
+    """What the ``check`` of a source says; with a key also what it says of that key.
+
+    A source whose ``check`` takes no key, or that has none, is asked for the key by its ``fetch``.
+
+    Raises
+    ------
+    SourceError
+        If it can't be reached, or with a key, if it gives no usable value.
+    """
+    check = getattr(source, "check", None)
+    if check is not None:
+        if key is not None and _takes_key(check):
+            found = check(key)
+            return found if isinstance(found, Look) else looked_up(source, key)
+        check()
+    return None if key is None else looked_up(source, key)
+
+
+def looked_up(source: Source, key: Key) -> Look:
+    """What a fetch of one key gives.
+
+    Raises
+    ------
+    SourceError
+        If that is no usable value, with the reason.
+    """
+    got = source.fetch(keys_of(key))
+    value = float(got.values[0])
+    if bool(got.ok[0]) and math.isfinite(value):
+        return Look(key, value)
+    reason = next(iter({**got.problems(), **got.lacks()}), "")
+    raise no_value(key, reason)
+
+
+def no_value(key: Key, reason: str, said: str = "", field: str = "", fix: str = "") -> NoValue:
+    """The error for a key without a usable value."""
+    kind = UnknownKey if reason == "not_found" else NoValue
+    what = f"no usable value for the key {shown(key)}: {in_words(reason)}"
+    return kind(
+        f"{what} in {said}" if said else what,
+        field=field,
+        fix=fix or "check the source's settings, or name a key that it knows",
+    )
+
+
+def keys_of(key: Key) -> KeyArray:
+    """One key, as sources take it."""
+    return np.array([key], np.int64 if isinstance(key, int) else object)
+
+
+def excerpt(text: str | bytes, secrets: Iterable[str] = ()) -> str:
+    r"""The beginning of what somebody else said: on one line, without secrets, steering nothing.
+
+    Examples
+    --------
+    >>> excerpt(b'{"token": "s3cret",\n "n": 1}\x1b[2J', ["s3cret"])
+    '{"token": "***", "n": 1}\\x1b[2J'
+    """
+    # Not all of it, as it may be megabytes; but secrets must not be cut before they are found.
+    told = text[: 64 * _LONGEST]
+    told = told.decode("utf-8", "replace") if isinstance(told, bytes) else told
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            told = told.replace(secret, "***")
+    told = _BLANKS.sub(" ", told).strip()
+    told = redacted(told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…")
+    return "".join(each if each.isprintable() else _escaped(each) for each in told)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode()
+
+
+def _takes_key(check: Any) -> bool:
+    try:
+        parameters = inspect.signature(check).parameters
+    except (TypeError, ValueError):
+        return False
+    return "key" in parameters
