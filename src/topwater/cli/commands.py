@@ -9,7 +9,7 @@ import typer
 
 from topwater.cli import completion
 from topwater.cli.command_group import Commands
-from topwater.cli.terminal import Debug, LookUp, Quiet, examples_of, plain_errors
+from topwater.cli.terminal import Debug, LivePort, LookUp, Quiet, examples_of, plain_errors
 from topwater.show.console import progress
 
 app = typer.Typer(
@@ -110,10 +110,7 @@ def run(
     ] = False,
     key: LookUp = None,
     live: Annotated[bool, typer.Option("--live", help="Serve the live page.")] = False,
-    port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65_535, help="Of the live page, which it asks for."),
-    ] = None,
+    port: LivePort = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object per window, and the summary.")
     ] = False,

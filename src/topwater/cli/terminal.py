@@ -23,6 +23,9 @@ SIGTERM."""
 
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+LivePort = Annotated[
+    int | None, typer.Option(min=0, max=65_535, help="Of the live page, which it asks for.")
+]
 LookUp = Annotated[
     str | None,
     typer.Option("--key", help="With --check: the key to look up; by default the first."),
