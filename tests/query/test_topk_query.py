@@ -379,7 +379,9 @@ class TestFromText:
         plain = {name: query_of().to_dict()[name] for name in ("key", "window", "score", "k")}
         assert TopKQuery.from_dict({**plain, "time": "at"}) == query_of()
 
-    @pytest.mark.parametrize("text", ["", "{", "nonsense", "[]", "3", "null", '"each"'])
+    @pytest.mark.parametrize(
+        "text", ["", "{", "nonsense", "[]", "3", "null", '"each"', "[" * 10_000]
+    )
     def test_what_is_no_query(self, text: str) -> None:
         with pytest.raises(QueryError, match=r"^query: (no JSON|must be a table)"):
             TopKQuery.from_json(text)

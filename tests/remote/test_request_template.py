@@ -112,3 +112,8 @@ def test_what_can_not_work(url: str, separator: Any, body: Any, field: str) -> N
         template(url, separator, body)
     assert caught.value.field == field
     assert caught.value.fix
+
+
+def test_a_body_that_is_nested_without_end_is_not_json() -> None:
+    with pytest.raises(QueryError, match="is not JSON"):
+        Template.of("http://x/{key}", ",", "[" * 100_000)

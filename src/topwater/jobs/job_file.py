@@ -9,19 +9,15 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from topwater.errors import QueryError, SourceError
+from topwater.jobs.job_text import LONGEST, Place, misfits, name_parts, toml_tables, yaml_tables
 from topwater.validation import shown, suggestion
 
-Place: TypeAlias = tuple[str, ...]
 ENDINGS = (".toml", ".yaml", ".yml")
 """Of the files that describe a job."""
-
-_HEADER = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
-_NAME = r"""(?:"[^"]*"|'[^']*'|[\w-]+)"""
-_SETTING = re.compile(rf"\s*({_NAME}(?:\s*\.\s*{_NAME})*)\s*=")
-_PART = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))\s*(?:\.|$)""")
+_MOST_NAMES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,85 +139,32 @@ def read(path: Path) -> Written:
     QueryError
         If the file can't be read, or is not TOML or YAML.
     """
-    text = text_of(path)
-    return _read_toml(path, text) if path.suffix == ".toml" else _read_yaml(path, text)
+    read_tables = toml_tables if path.suffix == ".toml" else yaml_tables
+    said, lines = read_tables(path, text_of(path))
+    return _plain(Written(path, said, lines), said)
 
 
 def text_of(path: Path, what: str = "") -> str:
     """The text of a file."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(LONGEST + 1)
+        if len(text) <= LONGEST:
+            return text
+        told = f"it has more than {LONGEST:,} characters"
     except (OSError, UnicodeDecodeError, ValueError) as error:
         told = getattr(error, "strerror", "") or "it is not text in UTF-8"
-        raise QueryError(
-            f"{what}{' ' if what else ''}{path} can't be read: {told}",
-            fix="give the path of a text file",
-        ) from None
+    raise QueryError(
+        f"{what}{' ' if what else ''}{path} can't be read: {told}",
+        fix="give the path of a text file",
+    )
 
 
-def _read_toml(path: Path, text: str) -> Written:
-    try:
-        return Written(path, tomllib.loads(text), _toml_lines(text))
-    except tomllib.TOMLDecodeError as error:
-        raise QueryError(f"{path} is not TOML: {error}", fix="correct that line") from None
-
-
-def _toml_lines(text: str) -> dict[Place, int]:
-    """Where tables and settings begin; those of a table inside a line are in its line."""
-    found: dict[Place, int] = {}
-    table: Place = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if (header := _HEADER.fullmatch(line)) is not None and (parts := _parts(header[1])):
-            table = parts
-            found.setdefault(table, number)
-        elif (setting := _SETTING.match(line)) is not None:
-            found.setdefault((*table, *_parts(setting[1])), number)
-    return found
-
-
-def _parts(name: str) -> Place:
-    """The names between the dots; nothing if it is not all names."""
-    parts, at = [], 0
-    while at < len(name):
-        found = _PART.match(name, at)
-        if found is None:
-            return ()
-        parts.append(found[found.lastindex or 0])
-        at = found.end()
-    return () if name.endswith(".") else tuple(parts)
-
-
-def _read_yaml(path: Path, text: str) -> Written:
-    import yaml
-
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        lines = dict(_yaml_lines(path, node, (), set()))
-        said = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        told = f"line {mark.line + 1}: {getattr(error, 'problem', '')}" if mark else "unreadable"
-        raise QueryError(f"{path} is not YAML: {told}", fix="correct that line") from None
-    if said is not None and not isinstance(said, dict):
-        raise QueryError(f"{path} has no settings", fix="write query:, stream:, … with settings")
-    return Written(path, said or {}, lines)
-
-
-def _yaml_lines(path: Path, node: Any, place: Place, seen: set[int]) -> Iterator[tuple[Place, int]]:
-    """Where names stand; a part that is named again stands where it stood first."""
-    if getattr(node, "id", "") != "mapping" or id(node) in seen:
-        return
-    seen.add(id(node))
-    for name, value in node.value:
-        line = name.start_mark.line + 1
-        if name.tag.rpartition(":")[2] in ("bool", "int", "float", "null", "timestamp"):
-            raise QueryError(
-                f"{path}, line {line}: a name must be text, not {name.value}",
-                fix=f'write "{name.value}", in quotes',
-            )
-        inner = (*place, str(name.value))
-        yield inner, line
-        yield from _yaml_lines(path, value, inner, seen)
+def _plain(written: Written, value: Any, place: Place = ()) -> Written:
+    """Raise for the first value that no setting can have."""
+    for misfit in misfits(value, place):
+        raise written.error(misfit.problem, misfit.place, misfit.fix)
+    return written
 
 
 def overridden(written: Written, settings: Sequence[str]) -> Written:
@@ -237,16 +180,20 @@ def overridden(written: Written, settings: Sequence[str]) -> Written:
         place, value = _override(each)
         said = _put(written.said, place, value)
         written = replace(written, said=said, overridden=written.overridden | {place})
+        _plain(written, value, place)
     return written
 
 
 def _override(text: str) -> tuple[Place, Any]:
     """A value is read as TOML does, and is text if that fails."""
     name, equals, value = text.partition("=")
+    place = name_parts(name)
     for line in (f"value = {value}", f"value = {json.dumps(value)}"):
-        with contextlib.suppress(tomllib.TOMLDecodeError):
-            if equals and (place := _parts(name)):
-                return place, tomllib.loads(line)["value"]
+        # Not TOML, or a number of thousands of digits, or brackets in brackets without end.
+        with contextlib.suppress(ValueError, RecursionError):
+            found = tomllib.loads(line)
+            if equals and 0 < len(place) <= _MOST_NAMES and [*found] == ["value"]:
+                return place, found["value"]
     raise QueryError(
         f"{shown(text)} is not NAME=VALUE",
         field="--set",

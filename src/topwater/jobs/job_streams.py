@@ -15,6 +15,7 @@ from topwater.streams import StreamSettings, stream_settings
 from topwater.streams.kinds import KINDS
 from topwater.streams.schema import columns
 from topwater.validation import path_of, require_known
+from topwater.validation.addresses import path_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -144,7 +145,8 @@ def _with_format(told: dict[str, Any], base: Path) -> dict[str, Any]:
 def _ending(place: Path) -> str:
     """The ending that tells how lines are written."""
     path_of(str(place), "path")
-    names = [place] if place.is_file() else sorted(place.iterdir())
+    with path_errors(place, "path"):
+        names = [place] if place.is_file() else sorted(place.iterdir())
     found = {each.suffix for each in names if each.suffix in FORMATS}
     if len(found) != 1:
         kinds = ", ".join(f"*{each}" for each in FORMATS)

@@ -12,7 +12,7 @@ from topwater import remote
 from topwater.errors import QueryError, lab_missing
 from topwater.jobs.python_names import loaded
 from topwater.protocols import Source
-from topwater.validation import choice_of, require_given, text_of, unknown
+from topwater.validation import choice_of, mapping_of, require_given, text_of, unknown
 
 EXAMPLE = "example:followers"
 EXAMPLES = "topwater.examples"
@@ -47,7 +47,8 @@ def source_of(given: Mapping[str, Any], base: Path, at: str = _NOWHERE) -> Sourc
 
 def service_of(given: Any, base: Path, at: str = _NOWHERE) -> Any:
     """A service as :func:`topwater.spark.rspql` takes it."""
-    settings: dict[str, Any] = {"url": given} if isinstance(given, str) else dict(given)
+    fix = "write its address, or a table with a url"
+    settings = {"url": given} if isinstance(given, str) else dict(mapping_of(given, "", fix))
     kind = settings.get("kind", "sparql")
     if is_example(settings):
         require_example(settings)

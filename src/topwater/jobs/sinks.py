@@ -27,7 +27,7 @@ from topwater.validation import (
     require_known,
     text_of,
 )
-from topwater.validation.addresses import REMOTE
+from topwater.validation.addresses import REMOTE, path_errors
 from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
 
 if TYPE_CHECKING:
@@ -220,7 +220,8 @@ def _options(given: Any) -> dict[str, str]:
 
 
 def _names(folder: str) -> list[str]:
-    return [each.name for each in Path(folder).glob("*")]
+    with path_errors(folder, "path"):
+        return [each.name for each in Path(folder).glob("*")]
 
 
 def _flat(rows: DataFrame) -> DataFrame:

@@ -227,7 +227,7 @@ class TopKQuery:
         """The query that :meth:`to_json` wrote."""
         try:
             settings = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise QueryError(f"no JSON: {error}", field="query", fix="use to_json()") from None
         return cls.from_dict(mapping_of(settings, "query", "use to_json()"))
 

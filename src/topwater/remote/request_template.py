@@ -49,7 +49,7 @@ class Template:
         if isinstance(body, str | bytes):
             try:
                 body = json.loads(body)
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise QueryError(
                     "is not JSON", field="body", fix='give a mapping, as {"ids": "{keys}"}'
                 ) from None

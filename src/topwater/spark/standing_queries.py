@@ -10,7 +10,7 @@ from pyspark.sql.types import IntegralType, LongType, StringType
 
 from topwater.errors import QueryError
 from topwater.standing import Standing, StandingQuery
-from topwater.validation import unknown
+from topwater.validation import shown, unknown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -104,9 +104,9 @@ def _score(given: str) -> Any:
         return given
     try:
         return json.loads(given)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise QueryError(
-            f"{given!r} is not JSON: {error}",
+            f"{shown(given)} is not JSON: {error}",
             field="score",
             fix="write a formula, or json.dumps(score.to_dict())",
         ) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,9 +41,25 @@ def secret_of(value: Any, field: str) -> str:
 def path_of(value: Any, field: str) -> str:
     """A path on this machine that exists; other machines' are taken on trust."""
     path = text_of(value, field)
-    if not REMOTE.match(path) and not Path(path).exists():
+    with path_errors(path, field):
+        there = REMOTE.match(path) or Path(path).exists()
+    if not there:
         raise QueryError(f"{shown_path(path)} is not there", field=field, fix="check the path")
     return path
+
+
+@contextlib.contextmanager
+def path_errors(path: str | Path, field: str) -> Iterator[None]:
+    """What the system says of a path that it can't look at: too long, not ours, or no path."""
+    try:
+        yield
+    except QueryError:
+        raise
+    except (OSError, ValueError) as error:
+        told = getattr(error, "strerror", None) or "it is not a path"
+        raise QueryError(
+            f"{shown_path(str(path))} can't be read: {told}", field=field, fix="check the path"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,8 @@ def test_lines_of_many_writers_do_not_mix(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "nonsense", '{"at": 1}', '{"at": 1, "keys": [1], "values": []}']
+    "text",
+    ["", "nonsense", '{"at": 1}', '{"at": 1, "keys": [1], "values": []}', "[]", "[" * 10_000],
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "log"

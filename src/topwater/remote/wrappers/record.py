@@ -104,7 +104,7 @@ def recorded(path: str | Path) -> Steps:
             fine = [(key, value) for key, value, reason in told if not reason]
             # A read sees what lies strictly before its time; here it shall see what was said then.
             times += [int(line["at"]) - 1] * len(fine)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise QueryError(
                 f"line {number} of {path} is not a fetch",
                 field="path",
