@@ -59,6 +59,7 @@ _SENT = re.compile(
 _VARIABLE = r"\$(?:\w+|\{\w+\})"
 _TEMPLATE_LOGIN = re.compile(rf"(?:[\w.-]*:)?{_VARIABLE}")
 _SETTING = rf"[\w.-]+=(?:\{{\w+\}}|{_VARIABLE}|\d{{1,4}}|…)?"
+_QUERY, _ANY_SETTING = re.compile(r"[?;]"), re.compile(r"[?;#]")
 _TEMPLATE_QUERY = re.compile(rf"{_SETTING}(?:&{_SETTING})*")
 
 
@@ -197,7 +198,7 @@ def _without_path(found: re.Match[str]) -> str:
 
 
 def _without_settings(tail: str) -> str:
-    found = re.search(r"[?;]|#.*=", tail)
+    found = (_ANY_SETTING if "=" in tail.partition("#")[2] else _QUERY).search(tail)
     if found is None or (found[0] == "?" and _TEMPLATE_QUERY.fullmatch(tail[found.end() :])):
         return tail
     return f"{tail[: found.start() + 1]}{HIDDEN}"

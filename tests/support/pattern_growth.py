@@ -127,21 +127,23 @@ def _uses(path: Path, tree: ast.Module, named: dict[str, Any]) -> Iterator[Use]:
         call = calls.get(id(node))
         where = f"{_module(path)}:{node.lineno}"
         if node.value.id == "re" and call is not None:
-            yield Use(where, _inline(where, call, named), node.attr)
+            yield Use(where, _inline(where, call), node.attr)
         elif isinstance(pattern := named.get(node.value.id), re.Pattern):
             loops = node.attr == "match" and call is not None and len(call.args) > 1
             yield Use(where, pattern, "scan" if loops else node.attr)
 
 
-def _inline(where: str, call: ast.Call, named: dict[str, Any]) -> re.Pattern[str]:
+def _inline(where: str, call: ast.Call) -> re.Pattern[str]:
     """The expression that is given to a function of :mod:`re`."""
     given = call.args[0]
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
         words = [each for part in (*call.args, *call.keywords) for each in ast.walk(part)]
         flags = [getattr(re, each.attr) for each in words if _is_flag(each)]
         return re.compile(given.value, functools.reduce(re.RegexFlag.__or__, flags, re.NOFLAG))
-    if isinstance(given, ast.Name) and isinstance(pattern := named.get(given.id), re.Pattern):
-        return pattern
+    if isinstance(given, ast.Name):
+        module = importlib.import_module(where.partition(":")[0])
+        if isinstance(pattern := getattr(module, given.id, None), str | re.Pattern):
+            return re.compile(pattern)
     raise AssertionError(f"{where}: give the expression a name at the head of the module")
 
 

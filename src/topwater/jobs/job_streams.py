@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
-from topwater.jobs.job_file import Place, Written
+from topwater.jobs.job_file import Written
+from topwater.jobs.job_text import Place
 from topwater.jobs.sinks import Sink
 from topwater.streams import StreamSettings, stream_settings
 from topwater.streams.kinds import KINDS
