@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from topwater.rspql import Plan
     from topwater.rspql.plan.projection import Told
     from topwater.rspql.rdf.event_format import Columns, Documents
+    from topwater.rspql.rdf.pattern_match import Matcher
     from topwater.rspql.registration import Registered
 
 Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
@@ -126,7 +127,17 @@ def rspql(
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)
     tables = _matched(plan, streams_of(plan, streams))
-    return told(plan, run(plan.query(), tables, source=source))
+    return told(plan, _single(plan, run(plan.query(), tables, source=source)))
+
+
+def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
+    """The same answers, as long as the service has one value for each key."""
+    from topwater.rspql.registration import require_single
+
+    for answer in answers:
+        lost = [each.key for each in answer.looked_up if not each.ok]
+        require_single(plan, dict(answer.problems), lost[0] if len(answer.problems) == 1 else None)
+        yield answer
 
 
 def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
@@ -134,12 +145,21 @@ def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]
     from topwater.rspql.rdf.event_format import Columns, Documents
     from topwater.rspql.rdf.pattern_match import Matcher
 
-    turns = []
+    turns: list[Iterator[pa.Table]] = []
     for name, given in streams.items():
         reading: Documents | Columns = Documents()
         batches: Any = given
         if isinstance(given, tuple) and given and isinstance(given[0], Documents | Columns):
             reading, batches = given
-        turns.append(map(Matcher.of(plan, name, reading).match, map(as_table, batches)))
+        matcher = Matcher.of(plan, name, reading)
+        turns.append(_in_turn(matcher, f"{len(turns)}x", map(as_table, batches)))
     for tables in zip_longest(*turns):
         yield from (table for table in tables if table is not None)
+
+
+def _in_turn(matcher: Matcher, scope: str, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The binding tables of one stream, whose events are counted."""
+    count = 0
+    for table in tables:
+        yield matcher.match(table, scope, count)
+        count += table.num_rows

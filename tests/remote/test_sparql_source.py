@@ -382,3 +382,57 @@ def test_settings_that_can_not_work(settings: dict[str, Any], field: str, told: 
     assert caught.value.field == field
     assert told in caught.value.problem
     assert caught.value.fix
+
+
+NUMBER = "http://www.w3.org/2001/XMLSchema#"
+
+
+@pytest.mark.parametrize(
+    ("value", "datatype", "loose", "strict"),
+    [
+        ("12", None, 12.0, None),
+        ("12", "string", 12.0, None),
+        ("true", "boolean", 1.0, None),
+        ("12", "integer", 12.0, 12.0),
+        ("12.5", "integer", 12.5, None),
+        ("+.5", "decimal", 0.5, 0.5),
+        ("1e3", "decimal", 1000.0, None),
+        ("1e3", "double", 1000.0, 1000.0),
+        ("INF", "double", None, None),
+        ("12", "token", 12.0, None),
+    ],
+)
+def test_only_literals_of_numbers_are_numbers_where_that_is_asked(
+    value: str, datatype: str | None, loose: float | None, strict: float | None
+) -> None:
+    term = {"type": "literal", "value": value}
+    term |= {} if datatype is None else {"datatype": NUMBER + datatype}
+    rows = [{"user": {"type": "uri", "value": "x:a"}, "followers": term}]
+    for typed, wanted in ((False, loose), (True, strict)):
+        source = SparqlSource("http://h/", FOLLOWERS, prefixes=EX, typed=typed, **NAMES)
+        found = source._matches(rows, {"x:a": "<x:a>"}).values["x:a"]
+        assert found == pytest.approx(np.nan if wanted is None else wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("pick", "wanted"),
+    [("max", 6.0), ("min", 2.0), ("mean", 10 / 3), ("sample", 2.0), (None, None)],
+)
+def test_which_of_several_values_counts(pick: Any, wanted: float | None) -> None:
+    source = SparqlSource("http://h/", FOLLOWERS, prefixes=EX, pick=pick, **NAMES)
+    rows = [
+        {
+            "user": {"type": "uri", "value": "x:a"},
+            "followers": {"type": "literal", "value": value, "datatype": f"{NUMBER}integer"},
+        }
+        for value in ("2", "6", "2")
+    ]
+    found = source._matches(rows, {"x:a": "<x:a>"}).fetched(["x:a"], 0.0)
+    assert found.ok.tolist() == [wanted is not None]
+    assert found.values.tolist() == pytest.approx([wanted or np.nan], nan_ok=True)
+    assert ("DISTINCT" in source.query(["x:a"])) == (pick != "mean")
+
+
+def test_an_unknown_pick_is_refused() -> None:
+    with pytest.raises(QueryError, match="pick"):
+        SparqlSource("http://h/", FOLLOWERS, prefixes=EX, pick="best", **NAMES)  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def test_variables_with_names_that_python_does_not_have(name: str) -> None:
         f"{HEAD}SELECT ?s (SUM(?{name}) AS ?{name}n) {window} }} "
         f"GROUP BY ?s ORDER BY DESC(?{name}n) LIMIT 3"
     )
-    assert grouped.numbers == (name,)
+    assert grouped.numbers == (name, f"{name}!")
     joined = parse(
         f"{HEAD}SELECT ?s {window} SERVICE :b {{ ?s :f ?f }} }} ORDER BY DESC(?{name} + ?f) LIMIT 3"
     )

@@ -9,8 +9,9 @@ import pytest
 from rdflib.term import URIRef
 
 from tests.support.rspql_asked import EX, HEAD, answered, asked
-from topwater.errors import QueryError
-from topwater.model import Fetched
+from topwater.errors import QueryError, SourceError
+from topwater.local import rspql
+from topwater.model import Fetched, KeyArray
 from topwater.remote.memory import MemorySource
 from topwater.remote.sparql_source import SparqlSource
 from topwater.rspql import Plan
@@ -158,3 +159,55 @@ def test_iris_alone_are_asked_for_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(Kinds, "asked", [])
     TermSource(ENDPOINT, {}).fetch(np.array(["x:a", "x:b"], object))
     assert Kinds.asked == [((None, None), ["x:a", "x:b"])]
+
+
+class Doubled:
+    """A source with two values for every key."""
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        why = np.full(len(keys), "doubled", object)
+        return Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool), why=why)
+
+
+LINE = '<x:a> <http://example.org/v> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+
+
+def test_two_values_of_a_service_for_one_key_are_an_error_that_says_what_to_write() -> None:
+    where = "WINDOW :w { ?s :v ?v } SERVICE :b { ?s :f ?f }"
+    plan = asked("?s ?f", where, "ORDER BY DESC(?v + ?f) LIMIT 2")
+    told = rspql(plan, streams={":s": [{"time": [1], "value": [LINE]}]}, services={":b": Doubled()})
+    with pytest.raises(
+        SourceError, match=r"several values of [?]f for one [?]s, as for x:a"
+    ) as error:
+        list(told)
+    assert "MAX(?f)" in str(error.value)
+    assert "SAMPLE" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "filter_", "pick"),
+    [
+        ("MAX(?f)", "", "max"),
+        ("MIN(?f)", "", "min"),
+        ("AVG(?f)", "", "mean"),
+        ("SAMPLE(?f)", "", "sample"),
+        ("MAX(?f) + MIN(?f)", "", None),
+        ("MAX(?f)", "FILTER(?f > 3)", None),
+    ],
+)
+def test_a_query_says_which_of_several_values_counts(
+    aggregate: str, filter_: str, pick: str | None
+) -> None:
+    where = f"WINDOW :w {{ ?s :v ?v }} SERVICE :b {{ ?s :f ?f }} {filter_}"
+    plan = asked("?s", where, f"GROUP BY ?s ORDER BY DESC({aggregate}) LIMIT 2")
+    assert plan.service is not None
+    assert plan.service.pick == pick
+
+
+def test_a_cast_takes_remote_texts_for_numbers() -> None:
+    where = "WINDOW :w { ?s :v ?v } SERVICE :b { ?s :f ?f }"
+    for score, typed in (("?f", True), ("xsd:double(?f)", False)):
+        plan = asked("?s ?f", where, f"ORDER BY DESC(?v + {score}) LIMIT 2")
+        assert plan.service is not None
+        assert plan.service.typed == typed
+        assert plan.score == "v + f"

@@ -27,7 +27,7 @@ def test_texts_become_rows_of_bindings() -> None:
     events = pa.table({"time": moments, "value": texts})
     matcher = Matcher.of(PLAN, PLAN.windows[0].stream, Documents())
     rows = [
-        row for each in _matches(matcher, iter(events.to_batches())) for row in each.to_pylist()
+        row for each in _matches(matcher, 0, iter(events.to_batches())) for row in each.to_pylist()
     ]
     assert [(row[TIME], row["s"], row["v"]) for row in rows] == [
         (moments[0], "x:a", 7.0),
@@ -39,7 +39,7 @@ def test_keys_are_sent_as_text() -> None:
     events = pa.table({"time": [1], "who": [5], "n": [2.5]})
     reading = Columns("who", {f"{EX}v": "n"}, namespace="x:")
     matcher = Matcher.of(PLAN, PLAN.windows[0].stream, reading)
-    (batch,) = _matches(matcher, iter(events.to_batches()))
+    (batch,) = _matches(matcher, 0, iter(events.to_batches()))
     assert batch.column("s").type == pa.string()
     assert batch.column("s").to_pylist() == ["x:5"]
     assert batch.column("v").to_pylist() == [2.5]

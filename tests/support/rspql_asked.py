@@ -11,6 +11,7 @@ from rdflib.plugins.sparql.parser import parseQuery
 from topwater import Answer, run
 from topwater.rspql import Plan, parse
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.rdf.term_values import ERROR
 from topwater.testing import Scripted
 
 EX = "http://example.org/"
@@ -34,7 +35,9 @@ def ranked(score: str, where: str = "") -> Plan:
 
 
 def answered(plan: Plan, rows: Rows, remote: Mapping[str, float] | None = None) -> list[Answer]:
-    """What a plan answers over a binding table."""
+    """What a plan answers over a binding table whose numbers are all there."""
+    count = len(next(iter(rows.values())))
+    rows = {name: [0.0] * count for name in plan.numbers if name.endswith(ERROR)} | dict(rows)
     source = None if remote is None else Scripted(dict(remote))
     return list(run(plan.query(), [dict(rows)], source=source))
 

@@ -12,6 +12,7 @@ from topwater.errors import QueryError
 from topwater.protocols import Source
 from topwater.redaction import shown_address
 from topwater.remote.http_client import LARGEST
+from topwater.remote.key_values import Pick
 from topwater.remote.memory import MemorySource
 from topwater.remote.wrappers.circuit_breaker import Breaker
 from topwater.remote.wrappers.rate_limit import Limit
@@ -79,6 +80,8 @@ def sparql(
     namespace: str = "",
     datatype: str | None = None,
     lang: str | None = None,
+    typed: bool = False,
+    pick: Pick | None = None,
     headers: Mapping[str, str] | None = None,
     timeout: float = 10.0,
     largest: int = LARGEST,
@@ -101,6 +104,8 @@ def sparql(
         The graph pattern, and its variables for the key and for the value.
     prefixes, key_as, namespace, datatype, lang
         What keys are there: see :class:`topwater.remote.sparql_source.SparqlSource`.
+    typed, pick
+        Which values are numbers, and which of several counts: see there, too.
     per_request, one_by_one, method, headers, timeout, largest, verify
         How it is asked: see there, too.
     at_once, rate, retries, breaker, at_start, record, name

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -99,6 +99,19 @@ class Matches:
         why = np.array([self.reason(key) for key in keys], object)
         return Fetched(values, ok, seconds, why)
 
+
+def _sample(values: Sequence[float]) -> float:
+    return next((value for value in values if not math.isnan(value)), math.nan)
+
+
+Pick: TypeAlias = Literal["max", "min", "mean", "sample"]
+PICKS: Mapping[Pick, Callable[[Sequence[float]], float]] = {
+    "max": lambda values: float(np.max(values)),
+    "min": lambda values: float(np.min(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "sample": _sample,
+}
+"""Which of several values of a key counts. One that is not a number makes the others none too."""
 
 DOUBLED = object()
 """Stands where a JSON object has one name twice, with different values."""

@@ -13,6 +13,18 @@ from topwater.errors import QueryError
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
+_WHOLE = (
+    "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger "
+    "negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
+)
+_DECIMAL = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+NUMBER_FORMS = {
+    **dict.fromkeys(_WHOLE.split(), re.compile(r"[+-]?[0-9]+")),
+    "decimal": re.compile(_DECIMAL),
+    **dict.fromkeys(("double", "float"), re.compile(rf"{_DECIMAL}(?:[eE][+-]?[0-9]+)?")),
+}
+"""How numbers are written, by the datatype's name in XML Schema; infinite ones are left out."""
+
 _UCS = (
     "\xa0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
     + "".join(f"{chr(plane << 16)}-{chr((plane << 16) + 0xFFFD)}" for plane in range(1, 14))

@@ -18,9 +18,10 @@ from topwater.remote.graph_pattern import (
     substituted,
 )
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.key_values import Matches, failed, key_text
+from topwater.remote.key_values import PICKS, Matches, Pick, failed, key_text, number
 from topwater.remote.look import Look, excerpt, no_value
 from topwater.remote.rdf_terms import (
+    NUMBER_FORMS,
     XSD,
     checked_datatype,
     checked_namespace,
@@ -42,7 +43,7 @@ class SparqlSource:
     """Asks a SPARQL endpoint for the values of keys.
 
     One call of :meth:`fetch` is one query, for at most :attr:`most` keys. A key that has two
-    different values is reported as ``"doubled"``: none of them is picked.
+    different values is reported as ``"doubled"``, unless ``pick`` says which of them counts.
 
     Parameters
     ----------
@@ -68,6 +69,12 @@ class SparqlSource:
     datatype, lang
         For literals: the datatype, as an IRI or with a prefix, or the language. Whole numbers
         are of type ``xsd:integer`` and other keys plain text, unless told otherwise.
+    typed
+        Whether only literals with a datatype of numbers are numbers, as in SPARQL itself. If not,
+        texts that read as numbers are, and truth values are 1 and 0.
+    pick
+        Which of several values of a key counts: ``"max"``, ``"min"``, ``"mean"`` or any,
+        ``"sample"``.
     headers, timeout, largest, verify
         As for :class:`~topwater.remote.http_source.HttpSource`.
 
@@ -101,6 +108,8 @@ class SparqlSource:
         namespace: str = "",
         datatype: str | None = None,
         lang: str | None = None,
+        typed: bool = False,
+        pick: Pick | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
         largest: int = LARGEST,
@@ -118,6 +127,10 @@ class SparqlSource:
         require_lang(lang)
         self._lang = lang
         self._datatype = checked_datatype(datatype, self.prefixes, lang)
+        self._typed = typed
+        self._pick: Pick | None = pick
+        if pick is not None:
+            choice_of(pick, tuple(PICKS), "pick")
         self._timeout = positive(timeout, "timeout")
         self._requester = Requester(largest=int(positive(largest, "largest")), verify=verify)
 
@@ -233,11 +246,16 @@ class SparqlSource:
         if self.one_by_one:
             term = next(iter(terms.values()), "")
             pattern = substituted(self.pattern, self.key, term)
-            lines = [f"SELECT DISTINCT ?{self.value} WHERE {{", pattern]
+            lines = [f"{self._select} ?{self.value} WHERE {{", pattern]
         else:
             block = f"VALUES ?{self.key} {{ {' '.join(terms.values())} }}"
-            lines = [f"SELECT DISTINCT ?{self.key} ?{self.value} WHERE {{", block, self.pattern]
+            lines = [f"{self._select} ?{self.key} ?{self.value} WHERE {{", block, self.pattern]
         return "\n".join([*head, *lines, "}"])
+
+    @property
+    def _select(self) -> str:
+        # The mean is that of all solutions, and equal ones count as often as they are there.
+        return "SELECT" if self._pick == "mean" else "SELECT DISTINCT"
 
     def _ask(self, query: str) -> Ask:
         headers = {"Accept": _RESULTS} | self._service.sent_headers()
@@ -258,15 +276,24 @@ class SparqlSource:
 
     def _matches(self, rows: list[dict[str, Any]], asked: Mapping[str, str]) -> Matches:
         """Rows in which a key or a value is of another kind than asked for match nothing."""
-        found = Matches()
+        found: dict[str, list[Any]] = {}
         if not isinstance(rows, list):
             raise TypeError("no rows")
         for row in rows:
             text = next(iter(asked)) if self.one_by_one else self._key_in(row)
             value = row.get(self.value)
             if text in asked:
-                found.add(text, None if value is None else _value(value))
-        return found
+                read = _typed_value if self._typed else _value
+                found.setdefault(text, []).append(None if value is None else read(value))
+        matches = Matches()
+        for text, values in found.items():
+            for each in values if self._pick is None else [self._picked(values, self._pick)]:
+                matches.add(text, each)
+        return matches
+
+    @staticmethod
+    def _picked(values: list[Any], pick: Pick) -> Any:
+        return values[0] if len(values) == 1 else PICKS[pick]([number(each) for each in values])
 
     def _key_in(self, row: Mapping[str, Any]) -> str:
         term = row[self.key]
@@ -274,6 +301,14 @@ class SparqlSource:
             return ""
         text = str(term["value"])
         return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
+
+
+def _typed_value(term: Mapping[str, Any]) -> str | float:
+    """The text of a literal whose datatype is one of numbers, if that is how it is written."""
+    kind = str(term.get("datatype", "")).removeprefix(XSD)
+    text = str(term["value"])
+    form = NUMBER_FORMS.get(kind) if term["type"] in ("literal", "typed-literal") else None
+    return text if form is not None and form.fullmatch(text) else math.nan
 
 
 def _value(term: Mapping[str, Any]) -> str | bool | float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -19,9 +20,11 @@ from topwater.rspql.plan.plan import (
     Compare,
     Condition,
     EventPattern,
+    Fixed,
     Kind,
     Not,
     Plan,
+    SameTerm,
     Text,
     Triple,
 )
@@ -33,6 +36,7 @@ _OUT = {
     "ISTREAM": "the rows that were not in the answer before",
     "DSTREAM": "the rows of the answer before that are gone",
 }
+_CAST = re.compile(r"`?(\w+)\^\^(\w+)(?:=[-+.\w]*)?`?")
 _UNLIKE = "unlike SPARQL over all triples of a window"
 
 
@@ -132,7 +136,9 @@ def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
     for triple in pattern.triples:
         yield " ".join(_term(term, plan) for term in triple)
     for bind in pattern.binds:
-        if not bind.variable.startswith("="):
+        if isinstance(bind, Fixed):
+            yield f"?{bind.variable} = {_term(bind.term, plan)}"
+        elif not bind.variable.startswith("="):
             yield f"?{bind.variable} = {bind.formula}"
     for condition in pattern.filters:
         yield f"where {condition_text(condition, plan)}"
@@ -154,13 +160,18 @@ def triple_text(triple: Triple, plan: Plan) -> str:
 
 
 def _taken(take: Mapping[str, str], plan: Plan) -> str:
-    kinds = plan.kinds.values()
-    return ", ".join(f"{n} = {f.replace('`', '')}" for n, f in take.items() if n not in kinds)
+    hidden = {*plan.kinds.values(), *plan.errors.values()}
+    return ", ".join(f"{n} = {_readable(f)}" for n, f in take.items() if n not in hidden)
+
+
+def _readable(formula: str) -> str:
+    """A formula as SPARQL would write its casts."""
+    return _CAST.sub(r"xsd:\2(\1)", formula).replace("`", "")
 
 
 def _score(plan: Plan) -> Iterator[str]:
     items = "; every solution is an item" if plan.take == "each" else ""
-    yield f"{plan.score}, the {plan.order} first{items}"
+    yield f"{_readable(plan.score)}, the {plan.order} first{items}"
     for condition in plan.conditions:
         yield f"where {condition_text(condition, plan)}"
 
@@ -187,8 +198,8 @@ def _answer(plan: Plan) -> Iterator[str]:
 def condition_text(condition: Condition, plan: Plan) -> str:
     """A condition in words and signs."""
     if isinstance(condition, Compare):
-        return f"{condition.left} {condition.op} {condition.right}"
-    if isinstance(condition, Among):
+        return _readable(f"{condition.left} {condition.op} {condition.right}")
+    if isinstance(condition, Among | SameTerm):
         terms = ", ".join(_term(term, plan) for term in condition.terms)
         one = len(condition.terms) == 1
         return f"?{condition.variable} = {terms}" if one else f"?{condition.variable} in ({terms})"

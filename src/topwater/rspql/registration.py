@@ -11,7 +11,7 @@ import numpy as np
 from rdflib.term import URIRef
 
 from topwater import remote
-from topwater.errors import QueryError
+from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, Key, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Look, Stack, graph_pattern
@@ -106,6 +106,7 @@ def source_for(
         return KeySource(remote.source(rest), full_name(given.get("namespace", ""), prefixes or {}))
     if isinstance(given, Mapping):
         settings = {n: value for n, value in given.items() if n not in ("kind", "url")}
+        settings = {"typed": service.typed, "pick": service.pick} | settings
         url = str(given.get("url", "")).removeprefix("sparql+")
         return TermSource(url, settings | asked(service))
     if not callable(getattr(given, "fetch", None)):
@@ -137,6 +138,31 @@ def asked(service: Service) -> dict[str, str]:
     )
     key, value = (names.get(name, name) for name in (service.key, service.value))
     return {"pattern": pattern, "key": key, "value": value}
+
+
+def require_single(plan: Plan, problems: Iterable[str], key: object = None) -> None:
+    """Refuse to answer where the service has several values for a join value.
+
+    SPARQL would give a row for each, and none of them is the one that is meant.
+
+    Raises
+    ------
+    SourceError
+        If that is among the problems.
+    """
+    service = plan.service
+    if service is None or "doubled" not in problems:
+        return
+    told = shown(service.name, plan.prefixes)
+    example = "" if key is None else f", as for {key}"
+    raise SourceError(
+        f"{told} has several values of ?{service.value} for one ?{service.key}{example}: "
+        "a row has one",
+        field=f"services.{told}",
+        fix=f"write MAX(?{service.value}), MIN, AVG or SAMPLE, with GROUP BY ?{service.key}; or "
+        f"choose in the service: SERVICE {told} {{ SELECT ?{service.key} (MAX(?x) AS "
+        f"?{service.value}) {{ … }} GROUP BY ?{service.key} }}",
+    )
 
 
 class TermSource:

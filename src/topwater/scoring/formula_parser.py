@@ -111,10 +111,10 @@ class Parser:
         return self._fail(problem, token.start, "complete the expression")
 
     def _number(self, token: _Token) -> Number:
-        value = float(token.text)
-        if math.isinf(value):
+        number = Number.of(token.text)
+        if math.isinf(number.value):
             self._fail(f"{token.text[:40]} is too large", token.start, "use numbers below 1.79e308")
-        return Number(value)
+        return number
 
     def _call(self, name: _Token, nesting: int) -> Node:
         if name.text not in ARITY:
@@ -183,7 +183,7 @@ def _surplus(text: str) -> str:
 
 def _negative(node: Node) -> Node:
     # Folded, so that -3 is a plain number wherever one is asked for.
-    return Number(-node.value) if isinstance(node, Number) else Call("neg", (node,))
+    return -node if isinstance(node, Number) else Call("neg", (node,))
 
 
 def _usage(name: str) -> str:

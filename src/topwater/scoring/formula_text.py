@@ -20,7 +20,7 @@ def leaf_text(leaf: Leaf) -> Text:
         plain = _PLAIN.fullmatch(leaf.name)
         return (leaf.name if plain else "`" + leaf.name.replace("`", "``") + "`"), ATOM
     short = f"{leaf.value:.0f}" if abs(leaf.value) < 1e15 and leaf.value.is_integer() else ""
-    text = short or repr(leaf.value)
+    text = leaf.written or short or repr(leaf.value)
     return text, NEGATIVE if text.startswith("-") else ATOM
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TypeAlias
 
 MAX_LENGTH = 10_000
@@ -14,9 +15,28 @@ MAX_DEPTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite constant."""
+    """A finite constant. ``written`` has it in full where that is more than the double says."""
 
     value: float
+    written: str = field(default="", compare=False, repr=False)
+
+    @staticmethod
+    def of(text: str) -> Number:
+        """A number from its text.
+
+        Examples
+        --------
+        >>> Number.of("0.10").written, Number.of("9007199254740993").written
+        ('', '9007199254740993')
+        """
+        value = float(text)
+        # A number with an exponent is a double, and that is all it says.
+        long = len(text) > 15 and text.replace(".", "", 1).isdecimal()
+        return Number(value, text if long and Decimal(text) != Decimal(repr(value)) else "")
+
+    def __neg__(self) -> Number:
+        sign = self.written.removeprefix("-") if self.written[:1] == "-" else f"-{self.written}"
+        return Number(-self.value, sign if self.written else "")
 
 
 @dataclass(frozen=True, slots=True)

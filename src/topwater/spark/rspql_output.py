@@ -15,6 +15,7 @@ from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
+from topwater.rspql.registration import require_single
 from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ def _rows(plan: Plan, table: pa.Table) -> Rows:
     )
 
 
+def _require_single(plan: Plan, table: pa.Table) -> None:
+    """Stop where the service has several values for a key."""
+    if plan.service is not None:
+        told = table.column("problems").to_pylist()
+        require_single(plan, {name for each in told for name, _ in each or ()})
+
+
 def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     set_modules_aside()
     kinds = {
@@ -78,6 +86,7 @@ def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
     }
     for batch in batches:
         table = pa.Table.from_batches([batch])
+        _require_single(plan, table)
         columns = shown(plan, _rows(plan, table))
         arrays = {name: pa.array(column, kinds[name]) for name, column in columns.items()}
         rest = {name: table.column(name) for name in table.column_names}
@@ -93,6 +102,7 @@ def _constructs(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     if not parts:
         return
     table = pa.Table.from_batches(parts)
+    _require_single(plan, table)
     columns = shown(plan, _rows(plan, table))
     solutions: list[Solution] = list(zip(*columns.values(), strict=True))
     windows: dict[Any, list[int]] = {}

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
@@ -56,7 +57,8 @@ def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) ->
             ]
         )
         columns = _checked(events, reading, str(name))
-        tables.append(events.select(*columns).mapInArrow(partial(_matches, matcher), schema))
+        matches = partial(_matches, matcher, len(tables))
+        tables.append(events.select(*columns).mapInArrow(matches, schema))
     whole = tables[0]
     for table in tables[1:]:
         whole = whole.union(table)
@@ -122,11 +124,23 @@ def _wrong(stream: str, column: str, found: str, wanted: str) -> QueryError:
     )
 
 
-def _matches(matcher: Matcher, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _matches(
+    matcher: Matcher, stream: int, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     set_modules_aside()
     key = " ".join(matcher.keys)
+    scope, count = f"{stream}x{_task()}x", 0
     for batch in batches:
-        found = matcher.match(pa.Table.from_batches([batch]))
+        found = matcher.match(pa.Table.from_batches([batch]), scope, count)
+        count += batch.num_rows
         place = found.column_names.index(key)
         found = found.set_column(place, key, found.column(key).cast(pa.string()))
         yield from found.combine_chunks().to_batches()
+
+
+def _task() -> str:
+    """Which part of which micro-batch this is: the same if it runs again."""
+    task = TaskContext.get()
+    if task is None:
+        return ""
+    return f"{task.getLocalProperty('streaming.sql.batchId') or 0}x{task.partitionId()}"

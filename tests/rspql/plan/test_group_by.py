@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.rspql_asked import Rows, answered, asked
 from topwater.errors import QueryError
-from topwater.rspql.plan.plan import TIME
+from topwater.local import rspql
+from topwater.rspql.plan.plan import TIME, Bind
 
 GROUPED = "GROUP BY ?s ORDER BY DESC({}) LIMIT 3"
 
@@ -54,8 +55,9 @@ def test_an_aggregate_of_an_expression_is_bound_by_the_pattern() -> None:
         "GROUP BY ?s ORDER BY DESC(?n) LIMIT 5",
     )
     (bind,) = plan.patterns[0].binds
+    assert isinstance(bind, Bind)
     assert bind.formula == "v * w"
-    assert plan.numbers == (bind.variable,)
+    assert plan.numbers == (bind.variable, f"{bind.variable}!")
 
 
 @pytest.mark.parametrize(
@@ -87,15 +89,29 @@ def test_select_may_use_what_it_computed_before() -> None:
         "WINDOW :w { ?s :v ?v }",
         GROUPED.format("?twice + ?mean"),
     )
-    assert (plan.take, plan.score) == ({"mean": "mean(`v`)"}, "mean * 2 + mean")
+    assert (plan.take, plan.score) == (
+        {"mean": "mean(`v`)", "mean_errors": "max(`v!`)"},
+        "mean * 2 + mean",
+    )
 
 
 @pytest.mark.parametrize(
     ("score", "take"),
     [
-        ("SUM(?v) + SUM(?v)", {"sum_v": "sum(`v`)"}),
-        ("SUM(?v) + COUNT(?v)", {"sum_v": "sum(`v`)", "count_v": "count"}),
-        ("SUM(?v + 1) + SUM(?v + 1)", {"sum": "sum(`=v + 1`)"}),
+        ("SUM(?v) + SUM(?v)", {"sum_v": "sum(`v`)", "sum_v_errors": "max(`v!`)"}),
+        (
+            "SUM(?v) + COUNT(?v)",
+            {"sum_v": "sum(`v`)", "count_v": "count", "sum_v_errors": "max(`v!`)"},
+        ),
+        (
+            "SUM(?v + 1) + SUM(?v + 1)",
+            {"sum": "sum(`=v + 1`)", "sum_errors": "max(`=v + 1!`)"},
+        ),
+        (
+            "SUM(?v) + MAX(?v)",
+            {"sum_v": "sum(`v`)", "max_v": "max(`v`)", "sum_v_errors": "max(`v!`)"},
+        ),
+        ("COUNT(?v + 1)", {"count": "count", "count_unbound": "sum(`=v + 1!`)"}),
     ],
 )
 def test_one_aggregate_is_taken_once(score: str, take: dict[str, str]) -> None:
@@ -123,3 +139,36 @@ def test_of_a_remote_value_there_is_one_for_each_key() -> None:
 def test_what_is_no_aggregate_that_can_be_kept(score: str, told: str) -> None:
     with pytest.raises(QueryError, match=told):
         asked("?s", "WINDOW :w { ?s :v ?v }", GROUPED.format(score))
+
+
+TEXT = '<x:a> <http://example.org/v> "much" .'
+FIVE = '<x:a> <http://example.org/v> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+
+
+def told(select: str, rank: str, *lines: str) -> list[dict[str, object]]:
+    """The rows over events at 1, 2, …"""
+    plan = asked(
+        f"?s {select}", "WINDOW :w { ?s :v ?v }", f"GROUP BY ?s ORDER BY DESC({rank}) LIMIT 5"
+    )
+    events = {"time": list(range(1, len(lines) + 1)), "value": list(lines)}
+    (found,) = rspql(plan, streams={":s": [events]})
+    return found.rows
+
+
+def test_a_text_is_counted_and_makes_a_sum_an_error() -> None:
+    select = "(COUNT(*) AS ?n) (SUM(?v) AS ?sum) (AVG(?v) AS ?mean) (MIN(?v) AS ?least)"
+    (row,) = told(select, "?n", FIVE, TEXT)
+    assert row == {"s": "x:a", "n": 2.0, "sum": None, "mean": None, "least": None}
+    (row,) = told(select, "?n", FIVE, FIVE)
+    assert row == {"s": "x:a", "n": 2.0, "sum": 10.0, "mean": 5.0, "least": 5.0}
+
+
+@pytest.mark.parametrize("rank", ["SUM(?v)", "COUNT(*) + AVG(?v)", "MAX(?v)"])
+def test_a_group_without_a_score_is_not_ranked(rank: str) -> None:
+    other = FIVE.replace("x:a", "x:b")
+    assert [row["s"] for row in told("", rank, FIVE, TEXT, other)] == ["x:b"]
+
+
+def test_what_is_an_error_is_not_counted() -> None:
+    (row,) = told("(COUNT(?v) AS ?all) (COUNT(?v * 2) AS ?some)", "?all", FIVE, TEXT)
+    assert (row["all"], row["some"]) == (2.0, 1.0)

@@ -110,3 +110,9 @@ def test_what_goes_out_of_each_window(operator: str, shown: list[list[Any]]) -> 
     assert [[row["s"] for row in each.rows] for each in out] == shown
     assert [len(each.answer.rows) for each in out] == [2, 2]
     assert not any(each.triples for each in out)
+
+
+def test_a_row_that_is_there_twice_is_new_or_gone_as_often() -> None:
+    assert difference("ISTREAM", ["a", "a", "b"], ["a"]) == ([1, 2], [])
+    assert difference("DSTREAM", ["a"], ["a", "b", "a", "a"]) == ([], [1, 2, 3])
+    assert difference("ISTREAM", ["a"], ["a", "a"]) == ([], [])

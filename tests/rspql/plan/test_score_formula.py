@@ -80,7 +80,10 @@ def formulas_and_text(text: str) -> tuple[Formulas, str]:
         (f"<{OURS}min>(?a, ?b, 3)", "min(a, b, 3)"),
         (f"<{OURS}norm>(?a, 0, 50)", "norm(a, 0, 50)"),
         (f"<{MATH}pow>(?a, 2)", "a ** 2"),
-        ("xsd:decimal(?a)", "a"),
+        ("xsd:decimal(?a)", "`a^^decimal`"),
+        ("xsd:double(?a * 2)", "a * 2"),
+        ('xsd:double("12") * ?a', "12 * a"),
+        ("COALESCE(xsd:double(?a), 0.5)", "`a^^double=0.5`"),
         ("IF(?a >= ?b, ?b, ?a)", "min(a, b)"),
     ],
 )

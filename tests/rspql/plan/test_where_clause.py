@@ -10,7 +10,7 @@ from topwater.errors import QueryError
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import take_apart
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import Among, Bind, Compare, EventPattern
+from topwater.rspql.plan.plan import Bind, Compare, EventPattern, SameTerm
 from topwater.rspql.plan.service_clause import Remote
 from topwater.rspql.plan.solution_modifiers import layers_of
 from topwater.rspql.plan.where_clause import Walker, Where, variables
@@ -92,7 +92,7 @@ def test_an_optional_service_and_its_default() -> None:
 
 def test_values_of_one_variable() -> None:
     found = where("WINDOW :w { ?s :p ?v } VALUES ?s { :a 5 }")
-    assert found.filters == [Among("s", (URIRef(f"{EX}a"), Literal(5)))]
+    assert found.filters == [SameTerm("s", (URIRef(f"{EX}a"), Literal(5)))]
 
 
 def test_data_that_are_not_in_the_stream_are_looked_up() -> None:

@@ -13,6 +13,7 @@ import pytest
 from rdflib import URIRef, Variable
 
 from tests.support.rdf_events import XSD, W, number, pattern_of
+from tests.support.sparql_conditions import known_term, some_condition
 from topwater import TopKQuery, run, tumbling
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
@@ -20,21 +21,13 @@ from topwater.monitor.columns import ONLY_TIME
 from topwater.rspql import parse
 from topwater.rspql.plan.plan import (
     TIME,
-    Alike,
-    AllOf,
-    Among,
-    AnyOf,
     Bind,
     Compare,
-    Condition,
     EventPattern,
-    Kind,
-    Not,
-    Text,
 )
 from topwater.rspql.rdf.event_format import Documents
 from topwater.rspql.rdf.pattern_match import Matcher, key_terms, solutions
-from topwater.rspql.rdf.triples import canonical, read_lines, term_of
+from topwater.rspql.rdf.triples import read_lines, term_of
 
 if TYPE_CHECKING:
     pass
@@ -73,53 +66,6 @@ def some_triples(rng: random.Random) -> list[tuple[str, str, str]]:
     ]
 
 
-def some_condition(rng: random.Random, names: list[str], depth: int = 0) -> tuple[Condition, str]:
-    """A condition, and the same in SPARQL."""
-    a, b = rng.choice(names), rng.choice(names)
-    kind = rng.choice(["compare", "compare", "among", "kind", "text", "alike", "all", "any", "not"])
-    if kind in ("all", "any") and depth < 2:
-        parts = [some_condition(rng, names, depth + 1) for _ in range(2)]
-        conditions = tuple(condition for condition, _ in parts)
-        joint = " && " if kind == "all" else " || "
-        return (AllOf if kind == "all" else AnyOf)(
-            conditions
-        ), f"({joint.join(t for _, t in parts)})"
-    if kind == "not" and depth < 2:
-        condition, text = some_condition(rng, names, depth + 1)
-        return Not(condition), f"!({text})"
-    if kind == "among":
-        wanted = rng.sample([VALUES[0], VALUES[1], '"Ruby"', '"two"@en', VALUES[8], VALUES[9]], 2)
-        terms = tuple(term_of(each) for each in wanted)
-        return Among(a, terms), f"(?{a} IN ({', '.join(wanted)}))"
-    if kind == "kind":
-        sort = rng.choice(["iri", "blank", "literal", "numeric"])
-        named = {"iri": "isIRI", "blank": "isBlank", "literal": "isLiteral", "numeric": "isNumeric"}
-        return Kind(a, sort), f"{named[sort]}(?{a})"  # type: ignore[arg-type]
-    if kind == "text":
-        test, name = rng.choice(
-            [("contains", "CONTAINS"), ("starts", "STRSTARTS"), ("ends", "STRENDS")]
-        )
-        text = rng.choice(["w", "x:n", "2", "R", "o"])
-        of = rng.choice(["str", "literal"])
-        subject = f"STR(?{a})" if of == "str" else f"?{a}"
-        return Text(test, a, text, of=of), f'{name}({subject}, "{text}")'  # type: ignore[arg-type]
-    if kind == "alike":
-        return Alike(a, b), f"sameTerm(?{a}, ?{b})"
-    op = rng.choice(["=", "!=", "<", "<=", ">", ">="])
-    left, right = rng.choice([(f"{a} + 1", "2"), (a, b), (f"{a} * {b}", "3"), (f"{a} - {b}", "0")])
-    sparql = [
-        f"{side} + 0".replace(a, f"?{a}") if a == b else _dollars(side, a, b)
-        for side in (left, right)
-    ]
-    return Compare(left, op, right), f"({sparql[0]} {op} {sparql[1]})"  # type: ignore[arg-type]
-
-
-def _dollars(side: str, *names: str) -> str:
-    for name in set(names):
-        side = side.replace(name, f"?{name}")
-    return f"({side} + 0)"
-
-
 def asked(event: str, where: str, names: list[str]) -> Counter[tuple[str, ...]]:
     """What Oxigraph finds in one event; blank nodes by their kind alone."""
     store = ox.Store()
@@ -127,23 +73,28 @@ def asked(event: str, where: str, names: list[str]) -> Counter[tuple[str, ...]]:
     shown = " ".join(f"?{name}" for name in names)
     rows = store.query(f"SELECT {shown} WHERE {{ {where} }}")
     assert isinstance(rows, ox.QuerySolutions)
-    return Counter(tuple(_known(str(row[name])) for name in names) for row in rows)
-
-
-def _known(text: str) -> str:
-    if text.startswith("_:"):
-        return "_:"
-    return canonical(text.replace("1.5E0", "1.5").replace("1.5e0", "1.5")) or ""
+    return Counter(tuple(known_term(str(row[name])) for name in names) for row in rows)
 
 
 def found_by_us(matched: Any, names: list[str], event: int) -> Counter[tuple[str, ...]]:
-    terms = [_known(each) for each in matched.terms.to_pylist()]
+    terms = [known_term(each) for each in matched.terms.to_pylist()]
     rows = np.flatnonzero(matched.event == event)
     return Counter(tuple(terms[matched.codes[name][row]] for name in names) for row in rows)
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_each_event_has_the_solutions_that_oxigraph_finds_in_it(seed: int) -> None:
+    require_same_solutions(seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(100, 400))
+def test_many_more_events_have_the_solutions_that_oxigraph_finds(seed: int) -> None:
+    """Some 11,000 patterns with filters, each over 12 events."""
+    require_same_solutions(seed)
+
+
+def require_same_solutions(seed: int) -> None:
     rng = random.Random(seed)
     events = [some_event(rng) for _ in range(12)]
     triples = read_lines(pa.array(events))
@@ -155,7 +106,7 @@ def test_each_event_has_the_solutions_that_oxigraph_finds_in_it(seed: int) -> No
             continue
         filters, texts = [], [" ".join(triple) + " ." for triple in wanted]
         for _ in range(rng.choice([0, 1, 1, 2])):
-            condition, text = some_condition(rng, names)
+            condition, text = some_condition(rng, names, VALUES[:3] + VALUES[4:])
             filters.append(condition)
             texts.append(f"FILTER({text})")
         spots = [
@@ -252,9 +203,27 @@ def test_a_key_of_several_terms_can_be_taken_apart() -> None:
     found = matcher.match(pa.table({"time": [1, 2], "value": texts})).column("n who").to_pylist()
     assert [key_terms(key, 2) for key in found] == [
         ['"say \\"<x:b>  \\""', "<x:a>"],
-        ['"c d"@en', "_:b"],
+        ['"c d"@en', "_:e1-b"],
     ]
     single = Matcher(Documents(), matcher.patterns, ("n",), ())
     keys = single.match(pa.table({"time": [1], "value": ["<x:a> <x:p> <x:b> ."]}))
     assert keys.column("n").to_pylist() == ["x:b"]
     assert key_terms("x:b", 1) == ["<x:b>"]
+
+
+def test_a_blank_node_of_another_event_is_another_one() -> None:
+    line = f"_:b <x:p> {number(5)} . _:b <x:q> <x:a> ."
+    pattern = pattern_of("?who x:p ?n", "?who x:q ?a")
+    matcher = Matcher(Documents(), (pattern,), ("who",), ("n",))
+    events = pa.table({"time": [1, 1], "value": [line, line]})
+    assert matcher.match(events).column("who").to_pylist() == ["_:e0-b", "_:e1-b"]
+    later = matcher.match(events, "0x", 2).column("who").to_pylist()
+    assert later == ["_:e0x2-b", "_:e0x3-b"]
+    assert all(read_lines(pa.array([f"{each} <x:p> {each} ."])).bad.size == 0 for each in later)
+
+
+def test_the_graphs_of_one_document_share_its_blank_nodes() -> None:
+    matcher = Matcher(Documents(format="nquads"), (pattern_of("?who x:p ?n"),), ("who",), ())
+    text = "_:b <x:p> <x:a> <x:g1> . _:b <x:p> <x:a> <x:g2> ."
+    events = pa.table({"time": [1, 2], "value": [text, text]})
+    assert matcher.match(events).column("who").to_pylist() == ["_:e0-b"] * 2 + ["_:e1-b"] * 2

@@ -21,13 +21,23 @@ from topwater.rspql.plan.formula_names import (
 )
 from topwater.rspql.plan.group_by import Grouping
 from topwater.rspql.plan.monotonicity import require_monotone
-from topwater.rspql.plan.plan import Among, Condition, Plan, Refresh, Service, StreamWindow
+from topwater.rspql.plan.plan import (
+    Condition,
+    Fixed,
+    Pick,
+    Plan,
+    Refresh,
+    SameTerm,
+    Service,
+    StreamWindow,
+)
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Far, join_variable
 from topwater.rspql.plan.shown_items import Showing
 from topwater.rspql.plan.solution_modifiers import Layers
-from topwater.rspql.plan.where_clause import Walker, variables
+from topwater.rspql.plan.where_clause import Walker, variables, with_casts
 from topwater.rspql.rdf.datatypes import with_kinds
+from topwater.rspql.rdf.term_values import plain_cast, variable_in
 from topwater.scoring.expressions import Node, parse
 
 
@@ -48,7 +58,7 @@ class Composer:
                 "write FROM NAMED WINDOW :w ON :stream [RANGE PT9M STEP PT3M] before WHERE, and "
                 "WINDOW :w { … } in it",
             )
-        self.stream = self.where.stream_variables()
+        self.stream = with_casts(self.where.stream_variables())
         self.far = self._remote()
 
     def plan(self) -> Plan:
@@ -64,7 +74,7 @@ class Composer:
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
         self._settle_value(score, having, outputs)
         take, renamed = self._take(score, having, outputs, grouping)
-        service = self._service()
+        service = self._service(None if grouping is None else grouping.pick)
         score = renamed_tree(score, renamed)
         trees = {name: renamed_tree(node, renamed) for name, node in outputs.items()}
         showing = Showing(self.document, self.layers, self.where, self.far, score)
@@ -89,6 +99,7 @@ class Composer:
             projection=projection,
             template=tuple(self.layers.template or ()),
             refresh=self._refresh(service),
+            errors={} if grouping is None else grouping.errors_of(take),
             static=tuple(
                 each for each in self.parts.static if service is None or each != service.name
             ),
@@ -123,21 +134,23 @@ class Composer:
         return Far(merged, join_variable(self.document, merged, self.stream))
 
     def _optional(self) -> set[str]:
-        return self.far.variables if self.far is not None and self.far.remote.optional else set()
+        if self.far is None or not self.far.remote.optional:
+            return set()
+        return self._remote_variables()
 
     def _remote_variables(self) -> set[str]:
-        return set() if self.far is None else self.far.variables
+        return set() if self.far is None else with_casts(self.far.variables)
 
     def _push_filters(self) -> None:
         """Conditions on the stream alone are checked where solutions are found."""
         kept: list[Any] = []
         for expression in self.where.filters:
-            for part in [expression] if isinstance(expression, Among) else conjuncts(expression):
+            for part in [expression] if isinstance(expression, SameTerm) else conjuncts(expression):
                 about = self._about(part)
                 if about & self._remote_variables():
                     self._require_apart(about)
                     kept.append(part)
-                elif isinstance(part, Among):
+                elif isinstance(part, SameTerm):
                     self.where.patterns = [
                         replace(each, filters=(*each.filters, part)) for each in self.where.patterns
                     ]
@@ -170,15 +183,16 @@ class Composer:
     def _require_bound(self) -> None:
         """Refuse what uses variables without a value: it never holds."""
         for pattern in self.where.patterns:
-            bound = variables(replace(pattern, binds=()))
+            bound = with_casts(variables(replace(pattern, binds=())))
             for bind in pattern.binds:
-                self._require(bound, set(parse(bind.formula).columns), "BIND")
-                bound.add(bind.variable)
+                if not isinstance(bind, Fixed):
+                    self._require(bound, set(parse(bind.formula).columns), "BIND")
+                bound |= with_casts({bind.variable})
             for condition in pattern.filters:
                 self._require(bound, names_in(condition), "the condition")
 
     def _require(self, bound: set[str], used: set[str], where: str) -> None:
-        for name in sorted(used - bound):
+        for name in sorted({plain_cast(each) for each in used} - bound):
             self._fail_variable(
                 name,
                 f"?{name} has no value where {where} needs it",
@@ -187,7 +201,7 @@ class Composer:
 
     def _about(self, expression: Any) -> set[str]:
         """The variables of patterns that an expression or a condition uses."""
-        if isinstance(expression, Among):
+        if isinstance(expression, SameTerm):
             return {expression.variable}
         formulas = Formulas(self.document, self.where.known, self._optional())
         condition = Conditions(self.document, formulas).condition(expression)
@@ -206,7 +220,7 @@ class Composer:
         return [*self.where.filters, *self.layers.having]
 
     def _condition(self, formulas: Formulas, expression: Any) -> Condition:
-        if isinstance(expression, Among):
+        if isinstance(expression, SameTerm):
             return expression
         return Conditions(self.document, formulas).condition(expression)
 
@@ -226,14 +240,16 @@ class Composer:
         used = columns(score).union(*map(names_in, having))
         used |= {name for node in outputs.values() for name in columns(node)}
         used &= self._remote_variables()
-        if len(used) > 1:
-            names = " and ".join(f"?{name}" for name in sorted(used))
+        found = sorted({variable_in(name) for name in used})
+        if len(found) > 1:
+            names = " and ".join(f"?{name}" for name in found)
             self._fail_variable(
-                sorted(used)[1],
+                found[1],
                 f"{names} both come from <{self.far.remote.name}>: one number per item is fetched",
                 "compute one in the service: SERVICE :s { … BIND(?a + ?b AS ?c) }",
             )
-        self.far.value = next(iter(used), "")
+        self.far.value = next(iter(found), "")
+        self.far.cast = used - {self.far.value}
 
     def _take(
         self,
@@ -244,17 +260,17 @@ class Composer:
     ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
         """What the stream contributes, and the names of variables in it."""
         used = columns(score).union(*map(names_in, having))
+        renamed = {} if self.far is None else dict.fromkeys(self.far.cast, self.far.value)
         if grouping is not None:
-            return grouping.take(used.union(*map(columns, outputs.values()))), {}
+            return grouping.take(used.union(*map(columns, outputs.values()))), renamed
         if self.far is None:
             self._require_stream(used)
             self._require_repeats()
             return "each", {}
-        used -= {self.far.value}
+        used -= {self.far.value, *self.far.cast}
         self._require_stream(used)
-        renamed: dict[str, str] = {}
         for name in sorted(used):
-            renamed[name] = free_name(name, {*renamed.values(), self.far.value})
+            renamed[name] = free_name(variable_in(name), {*renamed.values(), self.far.value})
         order = [name for name in ordered(score) if name in used] + sorted(used)
         take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
         return take or {"seen": "count"}, renamed
@@ -269,14 +285,14 @@ class Composer:
 
     def _require_stream(self, used: set[str]) -> None:
         for name in sorted(used):
-            if name not in self.stream:
+            if plain_cast(name) not in self.stream:
                 self._fail_variable(
                     name,
                     f"?{name} has no value in every solution",
                     "bind it in each WINDOW block, or use a variable that is bound there",
                 )
 
-    def _service(self) -> Service | None:
+    def _service(self, pick: Pick | None) -> Service | None:
         if self.far is None:
             return None
         remote, value = self.far.remote, self.far.value
@@ -294,7 +310,16 @@ class Composer:
         if not value:
             value = free_name("found", set(remote.variables) | self.stream)
             pattern = f"{pattern.rstrip(' .')} BIND(1 AS ?{value})"
-        return Service(remote.name, pattern, self.far.key, value, default, remote.silent)
+        return Service(
+            name=remote.name,
+            pattern=pattern,
+            key=self.far.key,
+            value=value,
+            default=default,
+            silent=remote.silent,
+            typed=not self.far.cast,
+            pick=pick,
+        )
 
     def _item_condition(self, condition: Condition, renamed: Mapping[str, str]) -> Condition:
         if guards(condition) is None:
@@ -331,6 +356,7 @@ class Composer:
         return said or Refresh()
 
     def _fail_variable(self, name: str, problem: str, fix: str) -> NoReturn:
+        name = variable_in(name)
         self.document.fail(problem, self.document.find(f"?{name}", f"${name}", "WHERE"), fix)
 
     def _fail(self, token: str, problem: str, fix: str, last: bool = False) -> NoReturn:

@@ -7,7 +7,7 @@ from typing import Any
 from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
 from topwater.replica.budget import Budget
-from topwater.rspql.plan.conditions import guards
+from topwater.rspql.plan.conditions import guards, names_in
 from topwater.rspql.plan.plan import TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
 from topwater.scoring.expressions import Expression
@@ -41,6 +41,10 @@ def windows_of(window: StreamWindow) -> Windows:
 def score_text(plan: Plan) -> str:
     """The score, and for items that may not be in the answer NaN."""
     parts = [str(parse_formula(plan.score))]
+    used = set(parse_formula(plan.score).columns).union(*map(names_in, plan.conditions))
+    flags = dict.fromkeys(plan.errors[name] for name in sorted(used & {*plan.errors}))
+    # The root of a negative number is NaN: of what is not a number there is no sum.
+    parts += [f"0 * sqrt(-{parse_formula(f'`{flag}`')})" for flag in flags]
     for condition in plan.conditions:
         parts += [str(Expression(node)) for node in guards(condition) or ()]
     if plan.service is not None and plan.service.value not in parse_formula(plan.score).columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -10,15 +10,16 @@ from rdflib.term import Variable
 
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import free_name
-from topwater.rspql.plan.plan import Bind
+from topwater.rspql.plan.plan import Bind, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.where_clause import Where
-from topwater.scoring.expressions import Expression, Name, Node
+from topwater.rspql.rdf.term_values import ERROR, KIND, plain_cast, variable_in
+from topwater.scoring.expressions import Call, Expression, Name, Node, parse
 
 _FUNCTIONS = {"Sum": "sum", "Avg": "mean", "Min": "min", "Max": "max", "Count": "count"}
-_PICKS = ("Min", "Max", "Avg", "Sample")
-"""Of a remote value, of which there is one for each key, these are all the same."""
+_PICKS: dict[str, Pick] = {"Min": "min", "Max": "max", "Avg": "mean", "Sample": "sample"}
+"""Which of a key's remote values counts, if there are several."""
 
 
 class Grouping:
@@ -40,6 +41,9 @@ class Grouping:
         self._groups = set(group_names(layers, where))
         self._optional = {n for each in where.remotes if each.optional for n in each.variables}
         self._taken: dict[str, str] = {}
+        self._picks: set[Pick] = set()
+        self._errors: dict[str, str] = {}
+        self._flags: dict[str, str] = {}
         self._names = _result_names(layers)
         self.known: dict[str, Node] = dict(where.known)
         later = dict(self._aliases(layers))
@@ -60,10 +64,25 @@ class Grouping:
             if aggregate.name == "Aggregate_Sample" and str(aggregate.vars) in computed:
                 yield str(aggregate.res), str(aggregate.vars)
 
+    @property
+    def pick(self) -> Pick | None:
+        """Which of several remote values counts, if the query says one thing about it.
+
+        With a condition on single values, that one is to be met first.
+        """
+        return (
+            next(iter(self._picks)) if len(self._picks) == 1 and not self._where.filters else None
+        )
+
     def take(self, used: set[str]) -> dict[str, str]:
         """The aggregates by their names; a count if none is used."""
         wanted = {name: form for name, form in self._taken.items() if name in used}
-        return wanted or self._taken or {"seen": "count"}
+        wanted = wanted or self._taken or {"seen": "count"}
+        return wanted | {flag: self._flags[flag] for flag in self.errors_of(wanted).values()}
+
+    def errors_of(self, names: Iterable[str]) -> dict[str, str]:
+        """By the names of aggregates, those that say whether one of their values is no number."""
+        return {name: self._errors[name] for name in names if name in self._errors}
 
     def _aggregate(self, aggregate: Any) -> Node:
         kind = str(aggregate.name).removeprefix("Aggregate_")
@@ -79,10 +98,31 @@ class Grouping:
             return self._of_remote(kind, node)
         if kind == "Sample":
             return self._sample(node)
+        if kind == "Count" and node is not None and self._may_fail(node):
+            return self._count_bound(node, str(aggregate.res))
         if kind not in _FUNCTIONS:
             word = "GROUP_CONCAT" if kind == "GroupConcat" else kind.upper()
             self._fail(word, f"{word} gives no number", "use COUNT, SUM, MIN, MAX or AVG")
         return Name(self._note(kind, node, str(aggregate.res)))
+
+    def _may_fail(self, node: Node) -> bool:
+        """Is it computed, so that it may be an error in some solutions? These are not counted."""
+        if not isinstance(node, Name) or KIND in node.name:
+            return True
+        computed = {
+            bind.variable
+            for pattern in self._where.patterns
+            for bind in pattern.binds
+            if isinstance(bind, Bind) and not isinstance(parse(bind.formula).tree, Name)
+        }
+        return node.name in computed
+
+    def _count_bound(self, node: Node, result: str) -> Node:
+        column = self._column(node)
+        label = self._names.get(result) or "count"
+        every = self._named("count", label, self._taken)
+        lost = self._named(f"sum(`{column}{ERROR}`)", f"{label}_unbound", self._taken)
+        return Call("-", (Name(every), Name(lost)))
 
     def _argument(self, expression: Any) -> Node:
         formulas = Formulas(self._document, self._where.known, self._optional)
@@ -92,11 +132,12 @@ class Grouping:
 
     def _of_remote(self, kind: str, node: Node | None) -> Node:
         if isinstance(node, Name) and kind in _PICKS:
+            self._picks.add(_PICKS[kind])
             return node
         return self._fail(
             kind,
-            f"{kind.upper()} of a remote value: there is one for each key",
-            "use it without an aggregate, or MAX of it alone",
+            f"{kind.upper()} of a remote value: a row has one for its key",
+            "use it without an aggregate, or MAX, MIN, AVG or SAMPLE of it alone",
         )
 
     def _sample(self, node: Node | None) -> Node:
@@ -112,20 +153,32 @@ class Grouping:
     def _note(self, kind: str, node: Node | None, result: str) -> str:
         """A name in ``take`` for an aggregate."""
         function = _FUNCTIONS[kind]
-        form = "count" if kind == "Count" else f"{function}(`{self._column(node)}`)"
-        for name, known in self._taken.items():
+        column = "" if kind == "Count" else self._column(node)
+        name = self._named(
+            "count" if kind == "Count" else f"{function}(`{column}`)",
+            self._names.get(result) or _label(function, node),
+            self._taken,
+        )
+        if column:
+            flag = self._named(f"max(`{column}{ERROR}`)", f"{name}_errors", self._flags)
+            self._errors[name] = flag
+        return name
+
+    def _named(self, form: str, label: str, among: dict[str, str]) -> str:
+        """The name of an aggregate, which may have one already."""
+        for name, known in among.items():
             if known == form:
                 return name
-        label = self._names.get(result) or _label(function, node)
-        name = free_name(label, {*self._taken, *self._remote})
-        self._taken[name] = form
+        name = free_name(label, {*self._taken, *self._flags, *self._remote})
+        among[name] = form
         return name
 
     def _column(self, node: Node | None) -> str:
         """The column of a binding table with an aggregate's argument."""
         assert node is not None  # noqa: S101
-        for name in Expression(node).columns:
+        for name in map(plain_cast, Expression(node).columns):
             if name not in self._stream:
+                name = variable_in(name)
                 self._document.fail(
                     f"?{name} has no value in every solution",
                     self._document.find(f"?{name}", f"${name}"),
@@ -162,4 +215,4 @@ def _result_names(layers: Layers) -> dict[str, str]:
 
 
 def _label(function: str, node: Node | None) -> str:
-    return f"{function}_{node.name}" if isinstance(node, Name) else function
+    return f"{function}_{variable_in(node.name)}" if isinstance(node, Name) else function

@@ -6,6 +6,7 @@ import math
 
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import AllOf, Compare, Condition, Plan
+from topwater.rspql.rdf.term_values import variable_in
 from topwater.scoring.aggregates import Aggregate
 from topwater.scoring.expressions import Number, parse
 
@@ -40,7 +41,7 @@ def _filters(names: list[str]) -> str:
 def _variable(plan: Plan, name: str) -> str:
     if isinstance(plan.take, str) or name not in plan.take:
         return name
-    return Aggregate.parse(plan.take[name], field="take").column or name
+    return variable_in(Aggregate.parse(plan.take[name], field="take").column or name)
 
 
 def ranges(plan: Plan) -> dict[str, Range]:
@@ -49,6 +50,8 @@ def ranges(plan: Plan) -> dict[str, Range]:
     found = {}
     if not isinstance(plan.take, str):
         for name, form in plan.take.items():
+            if name in plan.errors.values():
+                continue
             aggregate = Aggregate.parse(form, field="take")
             found[name] = _aggregated(aggregate, columns.get(aggregate.column or "", _ALL))
     for name, (low, high) in _bounds(list(plan.conditions)).items():

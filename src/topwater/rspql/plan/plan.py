@@ -30,6 +30,7 @@ TIME = "event time"
 """The column of a binding table with the time. No variable can have a name with a space."""
 
 Operator: TypeAlias = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
+Pick: TypeAlias = Literal["max", "min", "mean", "sample"]
 Triple: TypeAlias = tuple[Identifier, Identifier, Identifier]
 """Subject, predicate, object. Variables are ``rdflib.Variable``; a blank node of the query is a
 variable too, whose name starts with ``_:``, so that it meets no other."""
@@ -75,8 +76,16 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
+class SameTerm:
+    """A variable is bound to one of some terms, letter by letter (``VALUES``)."""
+
+    variable: str
+    terms: tuple[Identifier, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Alike:
-    """Two variables are bound to the same term. Numbers are equal by value."""
+    """Two variables are equal (``=``): numbers by value, moments by the instant."""
 
     left: str
     right: str
@@ -122,7 +131,7 @@ class Not:
     part: Condition
 
 
-Condition: TypeAlias = Compare | Among | Alike | Text | Kind | AllOf | AnyOf | Not
+Condition: TypeAlias = Compare | Among | SameTerm | Alike | Text | Kind | AllOf | AnyOf | Not
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +140,14 @@ class Bind:
 
     variable: str
     formula: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A variable that is bound to one term, as ``?w`` in ``WINDOW ?w { … }`` is."""
+
+    variable: str
+    term: Identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +169,7 @@ class EventPattern:
     window: URIRef
     triples: tuple[Triple, ...]
     filters: tuple[Condition, ...] = ()
-    binds: tuple[Bind, ...] = ()
+    binds: tuple[Bind | Fixed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +189,10 @@ class Service:
         The number of join values that the service does not know; None leaves them out.
     silent
         Whether ``SILENT`` was said. A service that fails never stops a query in any case.
+    typed
+        Whether only literals with a datatype of numbers are numbers; a cast takes texts too.
+    pick
+        Which of several values of a join value counts: what the query says, or None.
     """
 
     name: URIRef
@@ -180,6 +201,8 @@ class Service:
     value: str
     default: float | None = None
     silent: bool = False
+    typed: bool = field(default=True, repr=False)
+    pick: Pick | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +272,9 @@ class Plan:
         aggregates by name, as :class:`~topwater.query.TopKQuery` has them.
     kinds
         For ``CONSTRUCT``: by names in ``take``, the names there of their datatypes.
+    errors
+        By names in ``take``, the names there of what is 1 if one of the values that they are made
+        of is not a number: then SPARQL gives no sum either.
     score, order
         A formula over the columns (with ``"each"``) or the names in ``take`` and the service's
         value; and which scores are best.
@@ -292,10 +318,11 @@ class Plan:
     refresh: Refresh = field(default_factory=Refresh)
     static: tuple[URIRef, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prefixes", Frozen(self.prefixes))
-        object.__setattr__(self, "kinds", Frozen(self.kinds))
+        for name in ("prefixes", "kinds", "errors"):
+            object.__setattr__(self, name, Frozen(getattr(self, name)))
         if not isinstance(self.take, str):
             object.__setattr__(self, "take", Frozen(self.take))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -74,7 +75,8 @@ def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
     if each.role == "score":
         text, numbers = plan.score, list(rows.scores)
     else:
-        text, numbers = each.formula, _computed(each.formula, read, len(rows.keys))
+        text = each.formula
+        numbers = _usable(plan, text, _computed(text, read, len(rows.keys)), read)
     return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
 
 
@@ -86,6 +88,20 @@ def _computed(
     columns = {name: _floats(read[name]) for name in formula.columns} or {"": np.zeros(count)}
     values = formula.evaluate(columns).tolist()
     return [value if math.isfinite(value) else None for value in values]
+
+
+def _usable(
+    plan: Plan,
+    text: str,
+    numbers: list[float | None],
+    read: Mapping[str, Sequence[float | None]],
+) -> list[float | None]:
+    """The numbers that were computed of nothing but numbers."""
+    flags = {plan.errors[name] for name in parse_formula(text).columns if name in plan.errors}
+    return [
+        None if any(read[flag][row] for flag in flags) else number
+        for row, number in enumerate(numbers)
+    ]
 
 
 def _floats(values: Sequence[float | None]) -> FloatArray:
@@ -140,20 +156,32 @@ def difference(
 ) -> tuple[list[int], list[int]]:
     """Which rows of this window and of the one before go out.
 
+    A window is a bag: a row that is there twice and was there once is new once.
+
     Examples
     --------
-    >>> difference("RSTREAM", "ab", "bc"), difference("ISTREAM", "ab", "bc")
-    (([0, 1], []), ([0], []))
-    >>> difference("DSTREAM", "ab", "bc")
-    ([], [1])
+    >>> difference("RSTREAM", "ab", "bc"), difference("ISTREAM", "abb", "bc")
+    (([0, 1], []), ([0, 2], []))
+    >>> difference("DSTREAM", "ab", "bcc")
+    ([], [1, 2])
     """
     if operator == "RSTREAM":
         return list(range(len(now))), []
     if operator == "ISTREAM":
-        there = set(before)
-        return [place for place, each in enumerate(now) if each not in there], []
-    there = set(now)
-    return [], [place for place, each in enumerate(before) if each not in there]
+        return _left_over(now, before), []
+    return [], _left_over(before, now)
+
+
+def _left_over(rows: Sequence[Any], others: Sequence[Any]) -> list[int]:
+    """The places of what is left when each of the others has taken one row like it."""
+    there = Counter(others)
+    left = []
+    for place, each in enumerate(rows):
+        if there[each]:
+            there[each] -= 1
+        else:
+            left.append(place)
+    return left
 
 
 @dataclass(frozen=True, slots=True)

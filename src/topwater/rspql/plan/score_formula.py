@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any, NoReturn
 
+import pyarrow as pa
 from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Identifier, Literal, URIRef, Variable
 
 from topwater.errors import QueryError
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.rdf.term_values import CASTS, KIND, cast_of, variable_in
+from topwater.rspql.rdf.triples import text_of
 from topwater.scoring.expressions import Call, Expression, Name, Node, Number
 
 OURS = "urn:topwater:"
@@ -26,7 +30,7 @@ _FUNCTIONS: dict[str, tuple[str, int, int]] = {
     MATH + "pow": ("**", 2, 2),
     OURS + "pow": ("**", 2, 2),
 }
-_CASTS = {XSD + name for name in ("double", "decimal", "float")}
+_CASTS = {XSD + name: name for name in CASTS}
 _USABLE = "use + - * /, ABS, IF(?a > ?b, ?a, ?b), COALESCE(?x, 0), or a function of <urn:topwater:>"
 
 
@@ -95,7 +99,7 @@ class Formulas:
         value = literal.value
         if isinstance(value, bool) or not _is_number(value):
             self._fail_at(f"{_brief(literal)} is not a number", str(literal))
-        return Number(float(value))
+        return Number.of(f"{value:f}") if isinstance(value, int | Decimal) else Number(float(value))
 
     def _chain(self, expression: Any) -> Node:
         left = self.node(expression.expr)
@@ -110,15 +114,21 @@ class Formulas:
     def _defaulted(self, wanted: Any, default: Any) -> Node:
         node = self.node(wanted)
         if not isinstance(node, Name) or node.name not in self.optional:
-            # All other variables are bound in every solution.
-            return node
-        name = node.name
+            # All other variables are bound in every solution, but a cast may fail.
+            return self._or_else(node, default) if _is_cast(node) else node
+        name = variable_in(node.name)
         number = None if default is None else self.node(default)
         if not isinstance(number, Number):
             self._fail_at(f"the default of ?{name} is not a plain number", "COALESCE")
         if self.defaults.setdefault(name, number.value) != number.value:
             self._fail_at(f"?{name} has two different defaults", "COALESCE", "use one of them")
         return node
+
+    def _or_else(self, cast: Node, default: Any) -> Node:
+        number = None if default is None else self.node(default)
+        if not isinstance(cast, Name) or not isinstance(number, Number):
+            self._fail_at("the default of a cast is not a plain number", "COALESCE")
+        return Name(f"{cast.name}={number.value!r}")
 
     def _if(self, expression: Any) -> Node:
         test, yes, no = expression.arg1, expression.arg2, expression.arg3
@@ -141,9 +151,9 @@ class Formulas:
 
     def _function(self, expression: Any) -> Node:
         name = str(expression.iri)
+        if name in _CASTS and len(expression.expr or ()) == 1:
+            return self._cast(expression.expr[0], _CASTS[name])
         args = [self.node(each) for each in expression.expr or ()]
-        if name in _CASTS and len(args) == 1:
-            return args[0]
         if name not in _FUNCTIONS:
             fix = f"{_USABLE}: {_names()}"
             self._document.fail(f"the function <{name}> is unknown", self._called(name), fix)
@@ -155,6 +165,22 @@ class Formulas:
         if own in ("norm", "clip") and not _is_range(*args[1:]):
             self._fail_at(f"{own} has no range", "", "write the lower end first")
         return Call(own, tuple(args))
+
+    def _cast(self, given: Any, to: str) -> Node:
+        """A number of a datatype. Of a variable it is a column of its own: texts can be cast."""
+        if isinstance(given, Literal):
+            (value,) = cast_of(pa.array([text_of(given)], pa.large_string()), to)[0].tolist()
+            if not math.isfinite(value):
+                self._fail_at(f"{_brief(given)} can't be cast to xsd:{to}", str(given))
+            return Number(value)
+        node = self.node(given)
+        if isinstance(node, Name) and KIND not in node.name:
+            return Name(f"{node.name}{KIND}{to}")
+        if to == "integer":
+            self._fail_at(
+                "xsd:integer of what is computed is not supported", f"xsd:{to}", "cast the variable"
+            )
+        return node
 
     def _called(self, name: str) -> int:
         """Where a function is called."""
@@ -184,7 +210,11 @@ _CHOICES = ("<", ">", "<=", ">=")
 
 
 def _negative(node: Node) -> Node:
-    return Number(-node.value) if isinstance(node, Number) else Call("neg", (node,))
+    return -node if isinstance(node, Number) else Call("neg", (node,))
+
+
+def _is_cast(node: Node) -> bool:
+    return isinstance(node, Name) and KIND in node.name and "=" not in node.name
 
 
 def _is_number(value: object) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from rdflib.term import BNode, URIRef, Variable
@@ -25,11 +25,15 @@ class Remote:
 
 @dataclass(slots=True)
 class Far:
-    """The service as far as it is known: what it is joined by, and what it is asked for."""
+    """The service as far as it is known: what it is joined by, and what it is asked for.
+
+    ``cast`` has the names under which its value is cast to a number.
+    """
 
     remote: Remote
     key: str
     value: str = ""
+    cast: set[str] = field(default_factory=set)
 
     @property
     def variables(self) -> set[str]:

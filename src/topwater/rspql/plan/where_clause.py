@@ -13,9 +13,10 @@ from topwater.rspql.parser.cursor import Names, shown
 from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.conditions import Conditions
-from topwater.rspql.plan.plan import Among, Bind, EventPattern, Triple
+from topwater.rspql.plan.plan import Bind, EventPattern, SameTerm, Triple
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
+from topwater.rspql.rdf.term_values import CASTS, KIND
 from topwater.scoring.expressions import Node
 
 _REFUSED = {
@@ -77,6 +78,11 @@ def variables(pattern: EventPattern) -> set[str]:
     """The variables that a pattern binds."""
     terms = {str(term) for triple in pattern.triples for term in triple if _is_variable(term)}
     return terms | {bind.variable for bind in pattern.binds}
+
+
+def with_casts(names: set[str]) -> set[str]:
+    """Variables, and the names of the numbers that casts make of them."""
+    return names | {f"{name}{KIND}{to}" for name in names for to in CASTS}
 
 
 def _is_variable(term: Identifier) -> bool:
@@ -201,7 +207,7 @@ class Walker:
             self._fail("VALUES", "VALUES has another number of variables than one", "use FILTER")
         (name,) = names
         terms = tuple(term for row in rows for term in row.values())
-        return Where(filters=[Among(name, terms)])
+        return Where(filters=[SameTerm(name, terms)])
 
     def _bodies(self, node: Any, window: URIRef) -> list[EventPattern]:
         """What stands inside a WINDOW block: alternatives."""

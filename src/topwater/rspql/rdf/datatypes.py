@@ -16,7 +16,7 @@ from typing import Any
 from topwater.rspql.plan.compilation import is_bounded
 from topwater.rspql.plan.formula_names import free_name
 from topwater.rspql.plan.plan import Plan
-from topwater.rspql.rdf.solutions import DATATYPES, KIND
+from topwater.rspql.rdf.term_values import DATATYPES, KIND
 from topwater.rspql.rdf.triples import XSD
 from topwater.scoring.aggregates import Aggregate
 from topwater.scoring.expressions import Call, Name, Node, Number, parse
@@ -41,7 +41,7 @@ def with_kinds(plan: Plan) -> Plan:
     take, kinds = dict(plan.take), {}
     for name, form in plan.take.items():
         aggregate = Aggregate.parse(form, field="take")
-        if name in used and aggregate.column is not None:
+        if name in used and aggregate.column is not None and name not in plan.errors.values():
             kinds[name] = free_name(f"{name}_kind", {*take, *used})
             function = "last" if aggregate.function == "last" else "max"
             take[kinds[name]] = f"{function}(`{aggregate.column}{KIND}`)"

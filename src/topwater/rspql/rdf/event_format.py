@@ -18,13 +18,16 @@ from rdflib import Dataset
 from rdflib.term import URIRef, Variable
 
 from topwater.model import BoolArray, Frozen, IntArray
-from topwater.rspql.plan.plan import Alike, AllOf, AnyOf, Condition, EventPattern, Not, Text
+from topwater.rspql.plan.conditions import names_in
+from topwater.rspql.plan.plan import AllOf, AnyOf, Condition, EventPattern, Not, SameTerm, Text
 from topwater.rspql.rdf.solutions import Bindings
+from topwater.rspql.rdf.term_values import variable_in
 from topwater.rspql.rdf.triples import XSD, Triples, of_codes, read_lines
 from topwater.validation import unknown
 
 Format = Literal["ntriples", "nquads", "jsonld"]
 _DEEPEST = 100
+_WHOLE = 2**53
 _JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*[\\"]?', re.DOTALL)
 """Also one that is never closed: to look for its end anew at each quote in it takes for ever."""
 _BRACKET = re.compile(r"[\[\]{}]")
@@ -202,15 +205,23 @@ class Columns:
         events = events.take(rows)
         texts = {who: self._subjects(events)}
         bound = {}
+        compared = {variable_in(name) for each in pattern.filters for name in names_in(each)}
         for variable, name in places.items():
             column = events.column(name)
-            if _is_number(column.type) and variable not in terms:
+            if variable not in terms and _is_double(column, variable in compared):
                 bound[variable] = column.cast(pa.float64(), safe=False).to_numpy()
             else:
                 texts[variable] = self._objects(events, name)
         encoded = pa.concat_arrays(list(texts.values())).dictionary_encode()
         codes = encoded.indices.to_numpy().astype(np.int64).reshape(len(texts), -1)
-        return Bindings(rows, dict(zip(texts, codes, strict=True)), encoded.dictionary, bound)
+        whole = {n for n in bound if pa.types.is_integer(events.column(places[n]).type)}
+        return Bindings(
+            rows,
+            dict(zip(texts, codes, strict=True)),
+            encoded.dictionary,
+            bound,
+            whole=frozenset(whole),
+        )
 
     def _places(self, pattern: EventPattern) -> tuple[str, dict[str, str]] | None:
         """The subject's variable, and the column of each object's."""
@@ -258,14 +269,14 @@ def literals(column: pa.Array) -> pa.Array:
     elif pa.types.is_integer(column.type):
         kind = "integer"
     elif pa.types.is_floating(column.type):
-        kind = "double"
+        kind = "double" if pa.types.is_float64(column.type) else "float"
     elif pa.types.is_decimal(column.type):
         kind = "decimal"
     elif pa.types.is_timestamp(column.type):
         kind = "dateTime"
         texts = pc.strftime(column, format="%Y-%m-%dT%H:%M:%S" + ("Z" if column.type.tz else ""))
     texts = texts.cast(pa.large_string())
-    if kind == "double":
+    if kind in ("double", "float"):
         for ours, theirs in (("inf", "INF"), ("-inf", "-INF"), ("nan", "NaN")):
             texts = pc.if_else(pc.equal(texts, ours), theirs, texts)
     if not kind:
@@ -287,10 +298,15 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+def _is_double(column: pa.ChunkedArray, compared: bool) -> bool:
+    """Are all its numbers doubles, or the same as doubles wherever they are compared?"""
+    kind = column.type
+    if pa.types.is_float64(kind):
+        return True
+    if pa.types.is_integer(kind):
+        ends = pc.min_max(column).as_py()
+        return not compared or all(abs(each or 0) < _WHOLE for each in ends.values())
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind)) and not compared
 
 
 def _needs_terms(condition: Condition) -> bool:
@@ -300,5 +316,5 @@ def _needs_terms(condition: Condition) -> bool:
     return (
         _needs_terms(condition.part)
         if isinstance(condition, Not)
-        else isinstance(condition, Text | Alike)
+        else isinstance(condition, Text | SameTerm)
     )

@@ -16,11 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rdflib.term import Identifier, URIRef, Variable
 
-from topwater.model import BoolArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.monitor.columns import ONLY_TIME
 from topwater.rspql.plan.plan import TIME, EventPattern, Plan, Triple
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
-from topwater.rspql.rdf.solutions import KIND, Bindings
+from topwater.rspql.rdf.solutions import Bindings
+from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
 from topwater.rspql.rdf.triples import Triples, text_of
 
 _TERM = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"?(?:@[\w-]+|\^\^<[^<>]*>)?|_:\S+', re.DOTALL)
@@ -39,7 +40,7 @@ class Matcher:
         Every solution of any of them is a row.
     keys, numbers
         The variables that make up the key, and those whose numbers are wanted; or whose
-        datatypes are, with :data:`~topwater.rspql.rdf.solutions.KIND` behind the name.
+        datatypes are, with :data:`~topwater.rspql.rdf.term_values.KIND` behind the name.
     """
 
     reading: Documents | Columns
@@ -54,10 +55,18 @@ class Matcher:
         patterns = tuple(each for each in plan.patterns if each.window in names)
         return Matcher(reading, patterns, plan.keys, plan.numbers)
 
-    def match(self, events: pa.Table) -> pa.Table:
+    def match(self, events: pa.Table, scope: str = "", first: int = 0) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
 
         An event without a usable solution is a row that only tells the time.
+
+        Parameters
+        ----------
+        events
+            A row for each.
+        scope, first
+            Where the events come from, and how many came from there before: a blank node of
+            another event is another one, so their names begin with that.
 
         Examples
         --------
@@ -71,7 +80,10 @@ class Matcher:
         """
         time = events.column(self.reading.time)
         found, rows, bad = self._solutions(events)
-        parts = [self._rows(each, time, rows) for each in found]
+        places = pc.binary_join_element_wise(
+            scope, pa.array(np.arange(first, first + events.num_rows)).cast(pa.string()), ""
+        )
+        parts = [self._rows(each, time, rows, places) for each in found]
         table = pa.concat_tables(parts)
         if len(parts) > 1:
             order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
@@ -87,7 +99,7 @@ class Matcher:
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
         """Per pattern its solutions; the row of each event; and the rows of what is bad."""
         if isinstance(self.reading, Columns):
-            kinds = (name.removesuffix(KIND) for name in self.numbers if name.endswith(KIND))
+            kinds = (variable_in(name) for name in self.numbers if name.endswith(KIND))
             terms = (*self.keys, *kinds)
             direct = [self.reading.bindings(events, each, terms) for each in self.patterns]
             if all(each is not None for each in direct):
@@ -100,13 +112,26 @@ class Matcher:
         triples = self.reading.triples(events)
         return [solutions(triples, each) for each in self.patterns], triples.rows, triples.bad
 
-    def _rows(self, found: Bindings, time: pa.ChunkedArray, rows: IntArray) -> pa.Table:
-        columns = {TIME: time.take(rows[found.event]), " ".join(self.keys): _keys(found, self.keys)}
+    def _rows(
+        self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, places: pa.Array
+    ) -> pa.Table:
+        where = rows[found.event]
+        keys = _keys(found, self.keys, places, where)
+        columns = {TIME: time.take(where), " ".join(self.keys): keys}
         for name in self.numbers:
-            kind = name.removesuffix(KIND)
-            numbers = found.numbers(name)[0] if kind == name else found.kinds(kind)
-            columns[name] = pa.array(numbers)
+            columns[name] = pa.array(self._column(found, name))
         return pa.table(columns)
+
+    def _column(self, found: Bindings, name: str) -> FloatArray:
+        kind = name.removesuffix(KIND)
+        if kind != name:
+            values = found.kinds(kind)
+            return np.nan_to_num(values) if f"{kind}{ERROR}" in self.numbers else values
+        values = found.numbers(name)[0]
+        if f"{name}{ERROR}" not in self.numbers:
+            return values
+        # Whether it is a number is said beside it, and its event counts in any case.
+        return np.where(np.isfinite(values), values, 0.0)
 
     def _usable(self, part: pa.Table) -> BoolArray:
         """Which rows have all their numbers: others will be dropped, and tell no time."""
@@ -143,10 +168,7 @@ def _kept(found: Bindings, pattern: EventPattern) -> Bindings:
     for condition in pattern.filters:
         found = found.take(found.holds(condition))
     hidden = [name for name in found.codes if name.startswith("_:")]
-    if not hidden:
-        return found
-    shown = {name: column for name, column in found.codes.items() if name not in hidden}
-    return Bindings(found.event, shown, found.terms, found.bound)
+    return found.without(hidden) if hidden else found
 
 
 def _constants(triple: Triple) -> list[Identifier]:
@@ -201,13 +223,26 @@ def _join_keys(left: Bindings, right: Bindings, shared: list[str]) -> tuple[IntA
     return keys[:cut], keys[cut:]
 
 
-def _keys(found: Bindings, names: tuple[str, ...]) -> pa.Array:
+def _keys(found: Bindings, names: tuple[str, ...], places: pa.Array, rows: IntArray) -> pa.Array:
     """The key of each solution: an IRI as it is, and other or several terms as N-Triples."""
-    texts = [_texts(found, name) for name in names]
+    texts = [_told_apart(_texts(found, name), places, rows) for name in names]
     if len(texts) > 1:
         return pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
     bare = pc.utf8_slice_codeunits(texts[0], 1, -1)
     return pc.if_else(pc.starts_with(texts[0], "<"), bare, texts[0])
+
+
+def _told_apart(terms: pa.Array, places: pa.Array, rows: IntArray) -> pa.Array:
+    """The same, with blank nodes named after the event that they are in."""
+    blank = pc.starts_with(terms, "_:")
+    if not pc.any(blank).as_py():
+        return terms
+    begins, between = (pa.scalar(text, pa.large_string()) for text in ("_:e", "-"))
+    place = places.take(rows).cast(pa.large_string())
+    label = pc.utf8_slice_codeunits(terms, 2)
+    nothing = pa.scalar("", pa.large_string())
+    named = pc.binary_join_element_wise(begins, place, between, label, nothing)
+    return pc.if_else(blank, named, terms)
 
 
 def _texts(found: Bindings, name: str) -> pa.Array:

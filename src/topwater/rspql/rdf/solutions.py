@@ -7,15 +7,15 @@ what holds stays. They are worked out once for each different term, not for each
 from __future__ import annotations
 
 import functools
-import operator
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from rdflib.term import Identifier
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.rspql.plan.plan import (
@@ -26,69 +26,35 @@ from topwater.rspql.plan.plan import (
     Bind,
     Compare,
     Condition,
+    Fixed,
     Kind,
     Not,
+    SameTerm,
     Text,
 )
-from topwater.rspql.rdf.triples import XSD, text_of, unquoted
-from topwater.scoring.expressions import Name
+from topwater.rspql.rdf.comparison import Verdict, among, compared, three_valued
+from topwater.rspql.rdf.exact_arithmetic import decided, exact_column
+from topwater.rspql.rdf.term_values import (
+    DATATYPES,
+    ERROR,
+    KIND,
+    Exact,
+    are_floats,
+    are_long,
+    as_cast,
+    cast_named,
+    cast_of,
+    exact_cast,
+    exact_of,
+    last_of,
+    numbers_of,
+    texts_of,
+)
+from topwater.rspql.rdf.triples import XSD, text_of
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number
 from topwater.scoring.expressions import parse as parse_formula
 
-Verdict: TypeAlias = npt.NDArray[np.int8]
-"""For each solution 1 where a condition holds, 0 where it does not, and -1 for an error."""
-
-_WHOLE = (
-    "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger "
-    "negativeInteger unsignedLong unsignedInt unsignedShort unsignedByte"
-)
-_FORMS = {
-    **dict.fromkeys(_WHOLE.split(), r"^[+-]?[0-9]+$"),
-    "decimal": r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$",
-    "double": r"^[+-]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|INF)$|^NaN$",
-}
-_FORMS["float"] = _FORMS["double"]
-DATATYPES = (*_WHOLE.split(), "decimal", "float", "double")
-"""The datatypes of numbers: those of whole ones, then in the order in which sums prefer them."""
-
-KIND = "^^"
-"""A variable with this behind its name stands for the datatype of its numbers."""
-
-_COMPARED: dict[str, Callable[[FloatArray, FloatArray], BoolArray]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
-
-def numbers_of(terms: pa.Array) -> tuple[FloatArray, BoolArray]:
-    """The value of each term, and whether it is a number at all; NaN where it is not.
-
-    Examples
-    --------
-    >>> some = ['"+5"^^<http://www.w3.org/2001/XMLSchema#integer>', '"5"', "<x:a>"]
-    >>> [column.tolist() for column in numbers_of(pa.array(some))]
-    [[5.0, nan, nan], [True, False, False]]
-    """
-    values = np.full(len(terms), np.nan)
-    numeric = np.zeros(len(terms), np.bool_)
-    ends = f'"^^<{XSD}'
-    rows = _where(pc.match_substring(terms, ends))
-    parts = pc.split_pattern(terms.take(rows), ends, max_splits=1, reverse=True)
-    bodies, kinds = pc.list_element(parts, 0), pc.list_element(parts, 1)
-    for kind, form in _FORMS.items():
-        mine = pc.equal(kinds, f"{kind}>")
-        if not pc.any(mine).as_py():
-            continue
-        mine = _where(mine)
-        texts = pc.utf8_slice_codeunits(bodies.take(mine), 1)
-        good = _where(pc.match_substring_regex(texts, form))
-        texts = pc.utf8_ltrim(texts.take(good), "+")
-        values[rows[mine[good]]] = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
-        numeric[rows[mine[good]]] = True
-    return values, numeric
+_BEGINS = {"iri": "<", "blank": "_:", "literal": '"'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,39 +68,90 @@ class Bindings:
     codes
         By variable, the numbers of its terms.
     bound
-        By variable, the numbers that ``BIND`` computed; NaN where there was an error.
+        By variable, the numbers that ``BIND`` computed, or that a column has; NaN where there was
+        an error.
     terms
         The text of each term.
+    made
+        By variable, the formula of ``BIND``.
+    whole
+        The variables bound to a column of whole numbers.
     """
 
     event: IntArray
     codes: Mapping[str, IntArray]
     terms: pa.Array
     bound: Mapping[str, FloatArray] = field(default_factory=dict)
+    made: Mapping[str, Node] = field(default_factory=dict)
+    whole: frozenset[str] = frozenset()
+    _read: dict[str, tuple[FloatArray, BoolArray]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __len__(self) -> int:
         return len(self.event)
 
     def take(self, rows: IntArray | BoolArray) -> Bindings:
         """The solutions at ``rows``."""
-        return Bindings(
-            self.event[rows],
-            {name: column[rows] for name, column in self.codes.items()},
-            self.terms,
-            {name: column[rows] for name, column in self.bound.items()},
+        return replace(
+            self,
+            event=self.event[rows],
+            codes={name: column[rows] for name, column in self.codes.items()},
+            bound={name: column[rows] for name, column in self.bound.items()},
+            _read={name: (of[rows], good[rows]) for name, (of, good) in self._read.items()},
         )
 
+    def without(self, names: Sequence[str]) -> Bindings:
+        """The same without some variables."""
+        return replace(self, codes={n: each for n, each in self.codes.items() if n not in names})
+
     def numbers(self, variable: str) -> tuple[FloatArray, BoolArray]:
-        """The numbers that a variable is bound to, and where it is bound to one."""
+        """The numbers that a variable is bound to, and where it is bound to one.
+
+        Of a name with :data:`KIND` and a datatype, what a cast to that gives; of one with
+        :data:`ERROR`, where there is no finite number.
+        """
+        if variable not in self._read:
+            self._read[variable] = self._numbers(variable)
+        return self._read[variable]
+
+    def _numbers(self, variable: str) -> tuple[FloatArray, BoolArray]:
         if variable in self.bound:
             values = self.bound[variable]
             return values, ~np.isnan(values)
+        if variable.endswith(ERROR):
+            finite = np.isfinite(self.numbers(variable.removesuffix(ERROR))[0])
+            return (~finite).astype(np.float64), np.ones(len(self), np.bool_)
+        if KIND in variable:
+            return self._cast(*cast_named(variable))
         used, back = np.unique(self.codes[variable], return_inverse=True)
         values, numeric = numbers_of(self.terms.take(used))
         return values[back], numeric[back]
 
+    def _cast(self, variable: str, to: str, default: float | None) -> tuple[FloatArray, BoolArray]:
+        if variable in self.bound:
+            values, good = as_cast(*self.numbers(variable), to)
+        else:
+            used, back = np.unique(self.codes[variable], return_inverse=True)
+            values, good = cast_of(self.terms.take(used), to)
+            values, good = values[back], good[back]
+        if default is None:
+            return values, good
+        return np.where(good, values, default), np.ones(len(self), np.bool_)
+
+    def has_floats(self, name: str) -> bool:
+        """Are there floats among a name's numbers?"""
+        variable, to, _ = cast_named(name)
+        if variable in self.made:
+            return any(map(self.has_floats, Expression(self.made[variable]).columns))
+        if to or variable not in self.codes:
+            return to == "float"
+        return bool(are_floats(self.terms.take(np.unique(self.codes[variable]))).any())
+
     def kinds(self, variable: str) -> FloatArray:
         """The places in ``DATATYPES`` of the numbers that a variable is bound to."""
+        if KIND in variable:
+            return np.full(len(self), float(DATATYPES.index(cast_named(variable)[1])))
         if variable in self.bound:
             whole = self.bound[variable] == np.floor(self.bound[variable])
             names = ("integer", "decimal")
@@ -142,18 +159,25 @@ class Bindings:
         used, back = np.unique(self.codes[variable], return_inverse=True)
         parts = pc.split_pattern(self.terms.take(used), f'"^^<{XSD}', max_splits=1, reverse=True)
         known = pa.array([f"{name}>" for name in DATATYPES], pa.large_string())
-        places = pc.index_in(_last(parts).cast(pa.large_string()), known)
+        places = pc.index_in(last_of(parts).cast(pa.large_string()), known)
         return np.asarray(places.cast(pa.float64()).to_numpy(zero_copy_only=False))[back]
 
     def computed(self, formula: str) -> tuple[FloatArray, BoolArray]:
         """The values of a formula over variables, and where it has one."""
-        parsed = parse_formula(formula)
-        read = {name: self.numbers(name) for name in parsed.columns}
+        return self.worth(parse_formula(formula).tree)
+
+    def worth(self, node: Node) -> tuple[FloatArray, BoolArray]:
+        """The same of a formula's tree."""
+        if isinstance(node, Name):
+            return self.numbers(node.name)
         good = np.ones(len(self), np.bool_)
-        for _, numeric in read.values():
-            good &= numeric
-        columns = {name: values for name, (values, _) in read.items()}
-        values = parsed.evaluate(columns) if columns else np.full(len(self), _constant(formula))
+        if isinstance(node, Number):
+            return np.full(len(self), node.value), good
+        columns = self.columns_of(node)
+        for name in columns:
+            good &= self.numbers(name)[1]
+        # A column that no formula names tells how many rows there are.
+        values = Expression(node).evaluate(columns or {"": np.zeros(len(self))})
         finite = np.ones(len(self), np.bool_)
         for column in columns.values():
             finite &= np.isfinite(column)
@@ -161,22 +185,68 @@ class Bindings:
         good &= np.isfinite(values) | ~finite
         return np.where(good, values, np.nan), good
 
-    def with_bound(self, bind: Bind) -> Bindings:
-        """The same, and one variable more: another name for a term, or a number."""
+    def columns_of(self, *nodes: Node) -> dict[str, FloatArray]:
+        """The numbers of the variables in some formulas."""
+        names = {name for node in nodes for name in Expression(node).columns}
+        return {name: self.numbers(name)[0] for name in sorted(names)}
+
+    def in_terms(self, node: Node) -> Node:
+        """A formula with those of ``BIND`` put in, down to what the events say."""
+        if isinstance(node, Call):
+            return Call(node.op, tuple(self.in_terms(each) for each in node.args))
+        if isinstance(node, Name) and node.name in self.made:
+            return self.in_terms(self.made[node.name])
+        return node
+
+    def origins(self, name: str) -> list[Any]:
+        """What a name's numbers are read from, row by row: numbers of terms, or numbers."""
+        variable = cast_named(name)[0] if KIND in name else name
+        column: Any = self.codes.get(variable)
+        return list((self.bound[variable] if column is None else column).tolist())
+
+    def exact(self, name: str, origin: Any) -> Exact:
+        """The number in full that a name stands for where it has this origin."""
+        variable, to, default = cast_named(name)
+        if variable in self.bound:
+            return exact_column(origin, variable in self.whole)
+        term = str(self.terms[origin])
+        if not to:
+            return exact_of(term)
+        try:
+            return exact_cast(term, to)
+        except (ValueError, ArithmeticError, KeyError):
+            return float("nan") if default is None else default
+
+    def terms_of(self, variable: str, rows: IntArray) -> pa.Array:
+        """The terms that a variable is bound to at ``rows``."""
+        return self.terms.take(self.codes[variable][rows])
+
+    def with_bound(self, bind: Bind | Fixed) -> Bindings:
+        """The same, and one variable more: a term, another name for one, or a number."""
+        if isinstance(bind, Fixed):
+            return self._with_term(bind.variable, text_of(bind.term))
         formula = parse_formula(bind.formula).tree
         if isinstance(formula, Name) and formula.name in self.codes:
             return replace(self, codes={**self.codes, bind.variable: self.codes[formula.name]})
-        values, _ = self.computed(bind.formula)
-        return replace(self, bound={**self.bound, bind.variable: values})
+        values, _ = self.worth(formula)
+        return replace(
+            self,
+            bound={**self.bound, bind.variable: values},
+            made={**self.made, bind.variable: formula},
+        )
+
+    def _with_term(self, variable: str, text: str) -> Bindings:
+        at = pc.index(self.terms, pa.scalar(text, self.terms.type)).as_py()
+        terms = self.terms
+        if at < 0:
+            at, terms = len(terms), pa.concat_arrays([terms, pa.array([text], terms.type)])
+        codes = {**self.codes, variable: np.full(len(self), at, np.int64)}
+        return replace(self, codes=codes, terms=terms)
 
     def holds(self, condition: Condition) -> BoolArray:
         """Where a condition holds."""
         found: Verdict = _verdict(condition, self)
         return np.asarray(found == 1)
-
-
-def _constant(formula: str) -> float:
-    return float(parse_formula(formula).evaluate({"": np.zeros(1)})[0])
 
 
 @functools.singledispatch
@@ -186,71 +256,104 @@ def _verdict(condition: Condition, of: Bindings) -> Verdict:  # noqa: ARG001
 
 @_verdict.register
 def _(condition: Compare, of: Bindings) -> Verdict:
-    left, left_good = of.computed(condition.left)
-    right, right_good = of.computed(condition.right)
-    found = _COMPARED[condition.op](left, right)
-    return _three(found, left_good & right_good)
+    left, right = parse_formula(condition.left).tree, parse_formula(condition.right).tree
+    return compared(of, left, condition.op, right)
 
 
 @_verdict.register
 def _(condition: AllOf, of: Bindings) -> Verdict:
     parts = np.stack([_verdict(part, of) for part in condition.parts])
     some_false, some_error = (parts == 0).any(axis=0), (parts == -1).any(axis=0)
-    return _three(~some_false, some_false | ~some_error)
+    return three_valued(~some_false, some_false | ~some_error)
 
 
 @_verdict.register
 def _(condition: AnyOf, of: Bindings) -> Verdict:
     parts = np.stack([_verdict(part, of) for part in condition.parts])
     some_true, some_error = (parts == 1).any(axis=0), (parts == -1).any(axis=0)
-    return _three(some_true, some_true | ~some_error)
+    return three_valued(some_true, some_true | ~some_error)
 
 
 @_verdict.register
 def _(condition: Not, of: Bindings) -> Verdict:
     part = _verdict(condition.part, of)
-    return _three(part == 0, part != -1)
+    return three_valued(part == 0, part != -1)
 
 
 @_verdict.register
 def _(condition: Alike, of: Bindings) -> Verdict:
-    left, right = condition.left, condition.right
-    if left in of.codes and right in of.codes:
-        found: BoolArray = of.codes[left] == of.codes[right]
-        return _three(found, np.ones(len(of), np.bool_))
-    (a, a_good), (b, b_good) = of.numbers(left), of.numbers(right)
-    return _three(a == b, a_good & b_good)
+    return compared(of, Name(condition.left), "=", Name(condition.right))
 
 
 @_verdict.register
 def _(condition: Among, of: Bindings) -> Verdict:
-    wanted = pa.array([text_of(term) for term in condition.terms], pa.large_string())
+    wanted = _texts(condition.terms)
+    if condition.variable in of.bound:
+        return _computed_among(of, condition.variable, wanted)
+    used, back = np.unique(of.codes[condition.variable], return_inverse=True)
+    each = Bindings(used, {condition.variable: used}, of.terms)
+    numbers = _numbers_among(each, condition.variable, wanted)
+    return among(of.terms.take(used), wanted, numbers)[back]
+
+
+def _computed_among(of: Bindings, variable: str, wanted: pa.Array) -> Verdict:
+    """The same of numbers that were computed, or come from a column."""
+    _, good = of.numbers(variable)
+    found = np.zeros(len(of), np.bool_)
+    for value, text in zip(numbers_of(wanted)[0].tolist(), wanted.to_pylist(), strict=True):
+        if math.isfinite(value):
+            written = "" if text.endswith(("double>", "float>")) else text[1 : text.rindex('"')]
+            found |= compared(of, Name(variable), "=", Number(value, written)) == 1
+    return three_valued(found, good)
+
+
+def _numbers_among(of: Bindings, variable: str, wanted: pa.Array) -> Verdict:
+    """Which numbers are equal to one of those wanted."""
+    values, good = of.numbers(variable)
     numbers, is_number = numbers_of(wanted)
+    verdict = three_valued(np.isin(values, numbers[is_number]), good)
+    floats = are_floats(wanted).any() or of.has_floats(variable)
+    rows = np.flatnonzero(good if floats else verdict == 1)
+    if floats or are_long(wanted).any() or _has_long(of, variable, rows):
+        full = [exact_of(term) for term in wanted.filter(pa.array(is_number)).to_pylist()]
+        verdict[rows] = [
+            any(decided("=", of.exact(variable, origin), each) for each in full)
+            for origin in of.take(rows).origins(variable)
+        ]
+    return verdict
+
+
+def _has_long(of: Bindings, variable: str, rows: IntArray) -> bool:
+    return variable in of.codes and bool(are_long(of.terms_of(variable, rows)).any())
+
+
+@_verdict.register
+def _(condition: SameTerm, of: Bindings) -> Verdict:
+    wanted = _texts(condition.terms)
+    everywhere = np.ones(len(of), np.bool_)
     if condition.variable in of.bound:
         values, good = of.numbers(condition.variable)
-        return _three(np.isin(values, numbers[is_number]), good)
+        return three_valued(np.isin(values, numbers_of(wanted)[0]), good)
+    used, back = np.unique(of.codes[condition.variable], return_inverse=True)
+    return three_valued(_bools(pc.is_in(of.terms.take(used), wanted))[back], everywhere)
 
-    def among(terms: pa.Array) -> Verdict:
-        values, numeric = numbers_of(terms)
-        found = _bools(pc.is_in(terms, wanted)) | (numeric & np.isin(values, numbers[is_number]))
-        return _three(found, np.ones(len(terms), np.bool_))
 
-    return _by_term(of, condition.variable, among)
+def _texts(terms: Sequence[Identifier]) -> pa.Array:
+    return pa.array([text_of(term) for term in terms], pa.large_string())
 
 
 @_verdict.register
 def _(condition: Kind, of: Bindings) -> Verdict:
     if condition.variable in of.bound:
         _, good = of.numbers(condition.variable)
-        return _three(np.full(len(of), condition.kind in ("literal", "numeric")), good)
+        return three_valued(np.full(len(of), condition.kind in ("literal", "numeric")), good)
 
     def is_kind(terms: pa.Array) -> Verdict:
         if condition.kind == "numeric":
             found = numbers_of(terms)[1]
         else:
-            begins = {"iri": "<", "blank": "_:", "literal": '"'}[condition.kind]
-            found = _bools(pc.starts_with(terms, begins))
-        return _three(found, np.ones(len(terms), np.bool_))
+            found = _bools(pc.starts_with(terms, _BEGINS[condition.kind]))
+        return three_valued(found, np.ones(len(terms), np.bool_))
 
     return _by_term(of, condition.variable, is_kind)
 
@@ -268,47 +371,15 @@ def _(condition: Text, of: Bindings) -> Verdict:
         texts, good = texts_of(terms, any_term=condition.of == "str")
         test = tests[condition.test]
         found = _bools(test(texts, condition.text, ignore_case=condition.ignore_case))
-        return _three(found, good)
+        return three_valued(found, good)
 
     return _by_term(of, condition.variable, tested)
-
-
-def texts_of(terms: pa.Array, *, any_term: bool) -> tuple[pa.Array, BoolArray]:
-    """The characters of terms, and which have some: all but blank nodes, or only strings."""
-    literal = _bools(pc.starts_with(terms, '"'))
-    iri = _bools(pc.starts_with(terms, "<"))
-    # The last quote ends a literal's text: neither a language nor a datatype can contain one.
-    parts = pc.split_pattern(terms, '"', max_splits=1, reverse=True)
-    suffix = _last(parts)
-    string = literal & ~_bools(pc.starts_with(suffix, "^^"))
-    inner = pc.utf8_slice_codeunits(pc.list_element(parts, 0), 1)
-    escaped = literal & _bools(pc.match_substring(terms, "\\"))
-    if escaped.any():
-        plain = pa.array(unquoted(terms.filter(pa.array(escaped)).to_pylist()), inner.type)
-        inner = pc.replace_with_mask(inner, pa.array(escaped), plain)
-    bare = pc.utf8_slice_codeunits(terms, 1, -1)
-    texts = pc.if_else(pa.array(literal), inner, bare)
-    return texts, (literal | iri) if any_term else string
-
-
-def _last(parts: pa.Array) -> pa.Array:
-    """The last element of each list."""
-    ends = parts.offsets.to_numpy()[1:] - 1
-    return parts.values.take(pa.array(ends))
 
 
 def _by_term(of: Bindings, variable: str, test: Callable[[pa.Array], Verdict]) -> Verdict:
     """What a test says of each term of a variable."""
     used, back = np.unique(of.codes[variable], return_inverse=True)
     return test(of.terms.take(used))[back]
-
-
-def _three(found: BoolArray, good: BoolArray) -> Verdict:
-    return np.where(good, found, -1).astype(np.int8)
-
-
-def _where(mask: pa.Array) -> IntArray:
-    return np.flatnonzero(_bools(mask))
 
 
 def _bools(mask: pa.Array) -> BoolArray:
