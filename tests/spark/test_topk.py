@@ -223,7 +223,7 @@ def test_a_table_is_answered_at_once(spark: SparkSession, shards: int) -> None:
 @pytest.mark.spark
 def test_the_columns_that_come_out(spark: SparkSession) -> None:
     out = topk(stream(spark), TopKQuery(**GOOD)).schema
-    assert [(field.name, field.dataType.simpleString()) for field in out][:12] == [
+    assert [(field.name, field.dataType.simpleString()) for field in out][:13] == [
         ("window_start", "timestamp"),
         ("window_end", "timestamp"),
         ("rank", "int"),
@@ -234,6 +234,7 @@ def test_the_columns_that_come_out(spark: SparkSession) -> None:
         ("remote", "double"),
         ("age", "bigint"),
         ("confidence", "double"),
+        ("assumed", "string"),
         ("exact", "boolean"),
         ("candidates", "bigint"),
     ]

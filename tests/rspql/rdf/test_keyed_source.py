@@ -55,7 +55,7 @@ def test_values_come_in_the_order_of_the_keys() -> None:
     source = KeySource(MemorySource({"7": 1.0, "8": 2.0}), USER)
     got = source.fetch(keys_of(f"{USER}8", "_:b", f"{USER}7", f"{USER}9"))
     np.testing.assert_array_equal(got.values, [2.0, np.nan, 1.0, np.nan])
-    assert got.why is None
+    assert (got.problems(), got.lacks()) == ({}, {"not_found": 2})
 
 
 def test_it_keeps_the_contract() -> None:
