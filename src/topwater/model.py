@@ -185,6 +185,7 @@ class Counts:
     bad_time: int = 0
     bad_score: int = 0
     skipped_windows: int = 0
+    skipped_files: int = 0
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
@@ -199,7 +200,8 @@ class Counts:
         """In words, what is worth saying."""
         facts = [f"{self.events:,} events"]
         facts += [f"{self.late:,} late"] if self.late else []
-        return [*facts, f"{self.bad:,} unusable"] if self.bad else facts
+        facts += [f"{self.bad:,} unusable"] if self.bad else []
+        return [*facts, f"{self.skipped_files:,} files skipped"] if self.skipped_files else facts
 
 
 @dataclass(frozen=True, slots=True)

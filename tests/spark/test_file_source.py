@@ -12,8 +12,9 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxFiles
 
-from topwater import QueryError, TopKQuery, run, sliding
+from topwater import QueryError, TopKMonitor, TopKQuery, run, sliding
 from topwater.errors import BatchError, EnvironmentProblem
+from topwater.model import Counts
 from topwater.monitor.reduction import PartialBatch
 from topwater.spark import Files, answers_from, topk
 from topwater.spark import file_source as source
@@ -128,6 +129,11 @@ def test_files_equal_the_same_files_read_by_spark(
     assert found["ours"] == found["theirs"]
 
 
+def run_keys(*batches: pa.RecordBatch) -> list[Any]:
+    """The keys of the first answer, in process."""
+    return next(iter(run(QUERY, list(batches)))).keys
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
 def test_a_broken_file_is_named(checkpoint: str, tmp_path: Path) -> None:
@@ -137,6 +143,13 @@ def test_a_broken_file_is_named(checkpoint: str, tmp_path: Path) -> None:
     rows = topk(Files(folder), QUERY)
     with pytest.raises(StreamingQueryException, match=r"part-001.parquet can't be read"):
         collect(rows, QUERY, checkpoint, str(tmp_path / "sink"))
+    # The micro-batch has named its files: without the bad one it goes on only if told to.
+    (folder / "part-001.parquet").unlink()
+    write(folder, 2, tenth(9))
+    skipping = topk(Files(folder, unreadable="skip"), QUERY)
+    got, _ = collect(skipping, QUERY, checkpoint, str(tmp_path / "sink"))
+    assert sum(answer.counts.skipped_files for answer in got) == 1
+    assert got[0].keys == run_keys(tenth(0), tenth(9))
 
 
 @pytest.mark.spark
@@ -261,6 +274,89 @@ def test_a_file_with_other_columns_is_named(tmp_path: Path) -> None:
         list(reader(tmp_path).read(OneFile(0, name)))
     with pytest.raises(BatchError, match=r"lost.parquet is gone"):
         list(reader(tmp_path).read(OneFile(0, "lost.parquet")))
+
+
+def skipping(folder: Path) -> FilesReader:
+    return FilesReader(str(folder), "*.parquet", 0, QUERY.to_json(), shards=2, unreadable="skip")
+
+
+def damaged(folder: Path, how: str) -> str:
+    """A file of three row groups that can't be read to its end."""
+    name = write(folder, 0, tenth(0))
+    path = folder / name
+    if how == "gone":
+        path.unlink()
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "no parquet":
+        path.write_bytes(b"PAR1 half a file")
+    elif how == "cut off":
+        path.write_bytes(path.read_bytes()[:-20])
+    elif how == "other columns":
+        write(folder, 0, tenth(0).rename_columns(["time", "key", "price"]))
+    elif how == "damaged inside":
+        whole = bytearray(path.read_bytes())
+        whole[8 : len(whole) // 2] = bytes(len(whole) // 2 - 8)
+        path.write_bytes(whole)
+    return name
+
+
+@pytest.mark.parametrize(
+    "how", ["gone", "empty", "no parquet", "cut off", "other columns", "damaged inside"]
+)
+def test_a_file_that_can_not_be_read_is_skipped_and_counted_if_asked(
+    tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = damaged(tmp_path, how)
+    with pytest.raises(BatchError, match=name) as caught:
+        list(reader(tmp_path).read(OneFile(0, name)))
+    assert type(caught.value) is BatchError  # the command line knows its name
+    assert 'unreadable="skip"' in caught.value.fix
+    *_, last = skipping(tmp_path).read(OneFile(4, name))
+    [row] = last.to_pylist()
+    assert (row["shard"], row["task"]) == (0, 4)
+    part = PartialBatch.unpack(row["portion"])
+    assert part.counts == Counts(skipped_files=1)
+    assert len(part.times) == 0
+    assert name in caplog.text
+
+
+def test_what_is_skipped_is_told_in_the_next_answer(tmp_path: Path) -> None:
+    bad, good = damaged(tmp_path, "cut off"), write(tmp_path, 1, tenth(9))
+    monitor = TopKMonitor.build(QUERY)
+    for file in (bad, good):
+        for rows in skipping(tmp_path).read(OneFile(0, file)):
+            packed = [row["portion"] for row in rows.to_pylist() if row["shard"] == 0]
+            monitor.admit(*map(PartialBatch.unpack, packed))
+    answer, *_ = monitor.flush()
+    assert answer.counts.skipped_files == 1
+    assert "1 files skipped" in answer.counts.facts
+
+
+def test_what_the_machine_does_not_let_us_read_is_not_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be there the next time: a network that is down, or a right that is missing."""
+    name = write(tmp_path, 0, tenth(0))
+
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(pq, "ParquetFile", fail)
+    with pytest.raises(BatchError, match="Permission denied"):
+        list(skipping(tmp_path).read(OneFile(0, name)))
+
+
+def test_the_columns_are_those_of_the_first_file_that_can_be_read(tmp_path: Path) -> None:
+    damaged(tmp_path, "no parquet")
+    with pytest.raises(BatchError, match="part-000"):
+        Files(tmp_path).columns()
+    with pytest.raises(BatchError, match="part-000"):
+        Files(tmp_path, unreadable="skip").columns()
+    write(tmp_path, 1, tenth(0))
+    assert Files(tmp_path, unreadable="skip").columns().names[:2] == SCHEMA.names[:2]
+    with pytest.raises(QueryError, match="unreadable"):
+        Files(tmp_path, unreadable="ignore")  # type: ignore[arg-type]
 
 
 def test_limits_follow_the_settings(tmp_path: Path) -> None:

@@ -156,6 +156,36 @@ def test_standing_queries_are_refused_in_the_same_way(spark: SparkSession, tmp_p
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize(
+    ("before", "after", "refused"), [(True, False, False), (False, True, False), (True, True, True)]
+)
+def test_a_query_of_spark_has_one_watermark(
+    spark: SparkSession, tmp_path: Path, before: bool, after: bool, refused: bool
+) -> None:
+    """As docs/spark.md says: one of your own before ``topk``, or on ``window_end`` after it."""
+    asked = TopKQuery(key="key", time="time", window=tumbling("1s"), score="value", k=1)
+    (tmp_path / "in").mkdir()
+    if refused:  # Spark sees it only when the first one has moved
+        event = '{"time": "2026-01-01T00:00:0%dZ", "key": "a", "value": 1}'
+        (tmp_path / "in" / "1.json").write_text("\n".join(event % at for at in range(1, 8)))
+    events = spark.readStream.schema("time timestamp, key string, value double")
+    stream = events.json(str(tmp_path / "in"))
+    rows = topk(stream.withWatermark("time", "1 second") if before else stream, asked)
+    rows = rows.withWatermark("window_end", "1 second") if after else rows
+    writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "a"))
+    running = writer.trigger(availableNow=True).start()
+    if not refused:
+        running.awaitTermination()
+        start(rows, to="noop", checkpoint=tmp_path / "b", trigger="1 hour").stop()
+        return
+    with pytest.raises(StreamingQueryException, match="Redefining watermark"):
+        running.awaitTermination()
+    with pytest.raises(QueryError, match="Spark allows only one") as caught:
+        start(rows, to="noop", checkpoint=tmp_path / "b")
+    assert "leave out withWatermark before topk" in caught.value.fix
+
+
+@pytest.mark.spark
 def test_plain_spark_finds_the_same_in_the_first_micro_batch(
     spark: SparkSession, ran: Ran, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -261,6 +261,8 @@ def _quality(answer: Mapping[str, Any]) -> str:
         if answer.get("bad"):
             parts.append(f"{answer['bad']} without a usable value")
     unusable = sum(answer.get(name, 0) for name in _UNUSABLE)
+    if answer.get("skipped_files"):
+        parts.append(f"{answer['skipped_files']} files skipped")
     parts += [f"{answer['late']} late"] if answer.get("late") else []
     return ", ".join(parts + ([f"{unusable} unusable"] if unusable else []))
 

@@ -185,7 +185,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         ),
         exact=first["exact"],
         candidates=first["candidates"],
-        counts=Counts(**{name: first[name] for name in COUNTS}),
+        counts=Counts(**{name: first.get(name) or 0 for name in COUNTS}),  # older rows lack some
         freshness=_freshness(first),
         group=first.get("group"),
         problems=_problems(first),

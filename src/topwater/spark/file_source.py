@@ -13,13 +13,14 @@ So no event ever passes through Java: the source's rows are portions.
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -35,15 +36,25 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
+from topwater.model import Counts
+from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
-from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, partial_rows
+from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, partial_rows, portion_rows
+from topwater.spark.time_columns import zone_of_session
 from topwater.spark.workers import set_modules_aside
-from topwater.validation import whole_of
+from topwater.streams.time_zones import has_local_times, instants, zone_of
+from topwater.validation import choice_of, whole_of
 
 FORMAT = "topwater-files"
 REMEMBERED = 256
 """How many of the newest files taken an offset names."""
 
+LAST = 2**31 - 1
+"""The number of a portion that comes after all others of its task."""
+
+_SKIP = 'or pass it over: Files(…, unreadable="skip")'
+_log = logging.getLogger("topwater")
 _REMOTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 Offset: TypeAlias = dict[str, list[Any]]
@@ -71,6 +82,10 @@ class Files:
         Which names to read.
     schema
         The columns. Needed only if the folder may still be empty; otherwise its first file tells.
+    unreadable
+        What a file does that is damaged, gone, or has other columns: ``"stop"`` the query, or
+        ``"skip"``: what is left of it is passed over, and it is counted in the next answer, as
+        ``skipped_files``. It may be changed at a restart: so goes on what such a file has stopped.
 
     Examples
     --------
@@ -82,8 +97,10 @@ class Files:
     max_files_per_trigger: int | None = None
     pattern: str = "*.parquet"
     schema: pa.Schema | None = None
+    unreadable: Literal["stop", "skip"] = "stop"
 
     def __post_init__(self) -> None:
+        choice_of(self.unreadable, ("stop", "skip"), "unreadable")
         if self.max_files_per_trigger is not None:
             fix = "leave it out to read all files that are there"
             whole_of(self.max_files_per_trigger, "max_files_per_trigger", 1, fix=fix)
@@ -105,8 +122,17 @@ class Files:
                 field="path",
                 fix="start when the first file is there, or give the columns as schema=",
             )
-        with _opened(self.folder, min(listed)[1]) as file:
-            return file.schema_arrow
+        return self._columns_of([name for _, name in sorted(listed)])
+
+    def _columns_of(self, names: list[str]) -> pa.Schema:
+        """The columns of the first file that can be read."""
+        try:
+            with _opened(self.folder, names[0]) as file:
+                return file.schema_arrow
+        except Unreadable:
+            if self.unreadable == "stop" or len(names) == 1:
+                raise
+        return self._columns_of(names[1:])
 
 
 def stream(spark: SparkSession, files: Files, query: TopKQuery, shards: int) -> DataFrame:
@@ -118,7 +144,10 @@ def stream(spark: SparkSession, files: Files, query: TopKQuery, shards: int) -> 
         "most": str(files.max_files_per_trigger or 0),
         "query": query.to_json(),
         "shards": str(shards),
+        "zone": zone_of_session(spark),
+        "unreadable": files.unreadable,
     }
+    zone_of(options["zone"])
     return spark.readStream.format(FORMAT).options(**options).load()
 
 
@@ -153,7 +182,13 @@ class FilesSource(DataSource):
         """The reader that Spark drives."""
         told = self._options
         return FilesReader(
-            told["folder"], told["pattern"], int(told["most"]), told["query"], int(told["shards"])
+            told["folder"],
+            told["pattern"],
+            int(told["most"]),
+            told["query"],
+            int(told["shards"]),
+            zone=told["zone"],
+            unreadable=told["unreadable"],
         )
 
 
@@ -171,12 +206,24 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     They also name the newest files read so far, by which new ones are told from old ones.
     """
 
-    def __init__(self, folder: str, pattern: str, most: int, query: str, shards: int) -> None:
+    def __init__(
+        self,
+        folder: str,
+        pattern: str,
+        most: int,
+        query: str,
+        shards: int,
+        *,
+        zone: str = "UTC",
+        unreadable: str = "stop",
+    ) -> None:
         self._folder = folder
         self._pattern = pattern
         self._most = most
         self._query = query
         self._shards = shards
+        self._zone = zone
+        self._unreadable = unreadable
         self._all: list[Listed] | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
@@ -213,11 +260,23 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not isinstance(partition, OneFile):
             raise TypeError(f"not a partition of this source: {partition!r}")
         set_modules_aside()
+        try:
+            yield from self._portions(partition)
+        except Unreadable as error:
+            if self._unreadable == "stop":
+                raise BatchError(error.problem, fix=error.fix) from error
+            _log.warning("skipped: %s", error.problem)
+            yield _one_skipped(partition.task)
+
+    def _portions(self, partition: OneFile) -> Iterator[pa.RecordBatch]:
         query = TopKQuery.from_json(self._query)
         with _opened(self._folder, partition.file) as file:
+            local = has_local_times(file, query.time) and self._zone != "UTC"
             batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)
             for part, batch in enumerate(batches):
                 table = pa.Table.from_batches([batch])
+                if local:
+                    table = _with_instants(table, str(query.time), self._zone)
                 yield partial_rows(query, table, self._shards, partition.task, part)
 
 
@@ -225,6 +284,18 @@ def used(query: TopKQuery) -> list[str]:
     """The columns that a query reads."""
     names = (query.key, query.time, query.group_by, *query.value_columns)
     return [*dict.fromkeys(name for name in names if name is not None)]
+
+
+def _with_instants(table: pa.Table, name: str, zone: str) -> pa.Table:
+    at = table.column_names.index(name)
+    return table.set_column(at, name, instants(table.column(at), zone))
+
+
+def _one_skipped(task: int) -> pa.RecordBatch:
+    """A portion that says no more than that a file was skipped; one shard counts it."""
+    none = PaneTimes.union([])
+    part = PartialBatch(pa.table({}), none, Counts(skipped_files=1), counted=False)
+    return portion_rows([(0, part.pack())], task, LAST)
 
 
 def _new(there: list[Listed], taken: list[Listed]) -> list[Listed]:
@@ -269,14 +340,27 @@ def _opened(folder: str, name: str) -> Iterator[pq.ParquetFile]:
         with system.open_input_file(path) as raw, pq.ParquetFile(raw) as file:
             yield file
     except BatchError as error:
-        raise BatchError(f"{path}: {error.problem}", fix=error.fix) from error
+        raise Unreadable(f"{path}: {error.problem}", fix=f"{error.fix}; {_SKIP}") from error
     except FileNotFoundError as error:
-        raise BatchError(
+        raise Unreadable(
             f"{path} is gone",
-            fix="put it back: a micro-batch that runs again reads the same files again",
+            fix="put it back: a micro-batch that runs again reads the same files again; " + _SKIP,
         ) from error
     except (OSError, pa.ArrowException) as error:
-        raise BatchError(
+        kind = Unreadable if _is_damage(error, system) else BatchError
+        raise kind(
             f"{path} can't be read: {error}",
-            fix="write files under a name that starts with _ and rename them when complete",
+            fix="write files under a name that starts with _ and rename them when complete; "
+            + _SKIP,
         ) from error
+
+
+class Unreadable(BatchError):
+    """A file that is as it is: reading it again would not help."""
+
+
+def _is_damage(error: Exception, system: fs.FileSystem) -> bool:
+    """Whether a file is to blame, and not the disk, the network, or who may read it."""
+    if not isinstance(error, OSError):
+        return True
+    return error.errno is None and isinstance(system, fs.LocalFileSystem)

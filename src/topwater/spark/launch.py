@@ -6,6 +6,7 @@ import contextlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +17,7 @@ from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.spark.folders import names_in
 from topwater.spark.processor import require_same_origin, require_same_shards
-from topwater.spark.running_query import RunningQuery, nodes_of
+from topwater.spark.running_query import RunningQuery, nodes_of, noted, plan_of
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
 from topwater.spark.state import read_state, state_rows, was_used
@@ -35,6 +36,8 @@ Sink: TypeAlias = "str | Callable[[DataFrame, int], None]"
 Trigger: TypeAlias = str | Mapping[str, Any]
 _FILES = ("parquet", "json", "csv", "orc", "text")
 _PARTITIONS = "spark.sql.shuffle.partitions"
+_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
+_WATERMARK = "EventTimeWatermark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def start(
     _check(answers, to, path, mode)
     origin = _origin(answers)
     spark = answers.sparkSession
+    _check_watermarks(answers)
     if was_used(spark, str(checkpoint)):
         _check_state(spark, str(checkpoint), origin)
     if isinstance(to, str) and path is not None:
@@ -115,7 +119,8 @@ def start(
     if trigger is not None:
         given = {"processingTime": trigger} if isinstance(trigger, str) else dict(trigger)
         writer = writer.trigger(**given)
-    with shuffle_partitions(spark, partitions or _default_partitions(spark, origin.shards)):
+    tasks = partitions or _default_partitions(spark, origin.shards)
+    with shuffle_partitions(spark, tasks), noted():
         return RunningQuery.of(writer.start(None if path is None else str(path)), answers)
 
 
@@ -136,6 +141,20 @@ def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> 
         raise QueryError(
             f"{to} files need a folder", field="path", fix="give the folder to write to"
         )
+
+
+def _check_watermarks(answers: DataFrame) -> None:
+    """Spark refuses a watermark above another one, but only when the latter has moved."""
+    if answers.sparkSession.conf.get(_SEVERAL, "true") == "false":
+        return  # as before Spark 3.5: then the last one counts
+    marks = (node for node in nodes_of(plan_of(answers)) if node.nodeName() == _WATERMARK)
+    for mark in marks:
+        if any(node.nodeName() == _WATERMARK for node in islice(nodes_of(mark), 1, None)):
+            raise QueryError(
+                "these rows have a watermark, and the events had one before: Spark allows only one",
+                field="answers",
+                fix="leave out withWatermark before topk(), which has no effect on it",
+            )
 
 
 def _check_sink(spark: SparkSession, path: str, checkpoint: str) -> None:
@@ -188,7 +207,7 @@ def _origin(answers: DataFrame) -> _Origin:
     for column in answers.schema:
         if OBSERVED in column.metadata:
             return _origin_of(column.metadata[OBSERVED])
-    for plan in nodes_of(answers):
+    for plan in nodes_of(plan_of(answers)):
         for number in range(plan.output().size()):
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):

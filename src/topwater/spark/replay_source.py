@@ -24,6 +24,7 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from topwater.spark.time_columns import zone_of_session
 from topwater.streams import ReplayStream, stream_settings
 from topwater.streams.recordings import UNKNOWN, Portion, Recording, Stretch
 
@@ -42,6 +43,7 @@ def replayed(spark: SparkSession, settings: ReplayStream, schema: str) -> DataFr
     spark.dataSource.register(ReplaySource)
     told = json.dumps({"kind": settings.kind, **asdict(settings)})
     reader = spark.readStream.format(FORMAT).option("settings", told)
+    reader = reader.option("zone", zone_of_session(spark))
     return reader.schema(f"{schema}, {SHIFT} bigint").load()
 
 
@@ -51,6 +53,7 @@ class ReplaySource(DataSource):
     def __init__(self, options: MutableMapping[str, str]) -> None:
         super().__init__(options)
         self._settings = options["settings"]
+        self._zone = options["zone"]
 
     @classmethod
     def name(cls) -> str:
@@ -59,7 +62,7 @@ class ReplaySource(DataSource):
 
     def streamReader(self, schema: StructType) -> ReplayReader:  # noqa: N802
         """The reader that Spark drives."""
-        return ReplayReader(self._settings, schema)
+        return ReplayReader(self._settings, schema, self._zone)
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,12 @@ class Played(InputPartition):
 class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets are positions; they also tell the time there, from which the pace goes on."""
 
-    def __init__(self, settings: str, schema: StructType) -> None:
+    def __init__(self, settings: str, schema: StructType, zone: str = "UTC") -> None:
         told = stream_settings(json.loads(settings))
         assert isinstance(told, ReplayStream)  # noqa: S101
         self._settings = told
         self._schema = schema
-        self._recording = Recording(told)
+        self._recording = Recording(told, zone)
         self._pace = told.pace
         self._began: tuple[float, int] | None = None
         self._ahead: tuple[str, int, Portion] | None = None

@@ -7,10 +7,10 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from py4j.protocol import Py4JError
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from topwater.errors import known_fix
@@ -24,6 +24,7 @@ _FOLDER = re.compile(r"FileSource\[([^*?{\[\]]+)\]")
 
 _LOOK = 10.0  # seconds
 _log = logging.getLogger("topwater")
+T = TypeVar("T", bound=PySparkException)
 
 
 class RunningQuery(StreamingQuery):
@@ -59,7 +60,7 @@ class RunningQuery(StreamingQuery):
     def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802
         """Wait until the query ends, or for some seconds: then whether it has."""
         until = None if timeout is None else time.monotonic() + timeout
-        with _noted():
+        with noted():
             if not self._folders:
                 return super().awaitTermination(timeout)  # type: ignore[arg-type]
             while True:
@@ -73,7 +74,7 @@ class RunningQuery(StreamingQuery):
 
     def processAllAvailable(self) -> None:  # noqa: N802
         """Wait until all that is there was processed."""
-        with _noted():
+        with noted():
             super().processAllAvailable()
 
     def exception(self) -> StreamingQueryException | None:
@@ -105,14 +106,19 @@ class RunningQuery(StreamingQuery):
 
 def source_folders(rows: DataFrame) -> list[str]:
     """The folders from which Spark's own source reads files for these rows."""
-    leaves = (node.toString() for node in nodes_of(rows) if node.children().isEmpty())
+    leaves = (node.toString() for node in nodes_of(plan_of(rows)) if node.children().isEmpty())
     found = [_FOLDER.fullmatch(text.strip()) for text in leaves]
     return [*dict.fromkeys(each[1] for each in found if each is not None)]
 
 
-def nodes_of(rows: DataFrame) -> Iterator[Any]:
-    """The nodes of the plan of some rows, from the last step to the first."""
-    todo = [rows._jdf.queryExecution().analyzed()]
+def plan_of(rows: DataFrame) -> Any:
+    """How Spark makes some rows: the last step, above all others."""
+    return rows._jdf.queryExecution().analyzed()
+
+
+def nodes_of(plan: Any) -> Iterator[Any]:
+    """The nodes of a plan, from the last step to the first."""
+    todo = [plan]
     while todo:
         node = todo.pop()
         yield node
@@ -121,15 +127,16 @@ def nodes_of(rows: DataFrame) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _noted() -> Iterator[None]:
+def noted() -> Iterator[None]:
+    """Errors of Spark's get a note on what to do about them, where that is known."""
     try:
         yield
-    except StreamingQueryException as error:
+    except PySparkException as error:
         _with_note(error)
         raise
 
 
-def _with_note(error: StreamingQueryException) -> StreamingQueryException:
+def _with_note(error: T) -> T:
     """The error, with what to do about it if that is known."""
     note = f"fix: {known_fix(str(error))}"
     if note != "fix: " and note not in getattr(error, "__notes__", ()):

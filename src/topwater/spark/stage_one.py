@@ -26,7 +26,7 @@ from topwater.spark.sieve import sieved
 from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
@@ -69,6 +69,11 @@ def partial_rows(
 ) -> pa.RecordBatch:
     """A table of events as rows of ``PORTIONS``."""
     found = [(shard, each.pack()) for shard, each in reduce_for_shards(query, table, shards)]
+    return portion_rows(found, task, part)
+
+
+def portion_rows(found: Sequence[tuple[int, bytes]], task: int, part: int) -> pa.RecordBatch:
+    """Pairs of a shard and what it gets, as rows of ``PORTIONS``."""
     return pa.RecordBatch.from_arrays(
         [
             pa.array([shard for shard, _ in found], pa.int32()),

@@ -33,6 +33,7 @@ from topwater.spark.shipping import parcel
 from topwater.spark.standing_events import packed_changes, packed_events
 from topwater.spark.standing_processor import Shown, StandingProcessor, inside_schema
 from topwater.spark.standing_queries import check_columns, collected, name_type
+from topwater.spark.time_columns import with_instants
 from topwater.spark.topk import OBSERVED
 from topwater.standing import Standing, StandingQuery
 from topwater.validation import checked_call, choice_of, whole_of
@@ -115,6 +116,8 @@ def standing(
     spark = events.sparkSession
     require(spark)
     _check_choices(shards, result)
+    events = with_instants(events, time, order)
+    changes = None if changes is None else with_instants(changes, "time")
     _check_events(events.schema, columns, time, key, order)
     if changes is not None:
         _check_changes(changes, events)

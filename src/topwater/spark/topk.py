@@ -32,6 +32,7 @@ from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
 from topwater.spark.stage_one import reduced
+from topwater.spark.time_columns import with_instants
 from topwater.validation import checked_call, whole_of
 from topwater.windows import millis
 
@@ -69,6 +70,7 @@ def topk(
     events
         A stream, or a table: then all windows are answered at once. Or parquet files, as
         :class:`~topwater.spark.Files`: they are reduced while they are read, which is faster.
+        Times without a zone (``timestamp_ntz``), and days, are those of the session's zone.
     query
         What to answer. Time windows only, and no running ranges: both other forms depend on the
         order of the events, which Spark does not keep.
@@ -124,6 +126,8 @@ def answer_frame(
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
+    if not isinstance(events, Files):
+        events = with_instants(events, query.time)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
     remote = RemotePart.of(query, source, SYSTEM_CLOCK)

@@ -10,7 +10,7 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, tzinfo
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,7 @@ from topwater.errors import BatchError
 from topwater.model import IntArray, Millis
 from topwater.streams.kinds import ReplayStream
 from topwater.streams.schema import columns
+from topwater.streams.time_zones import has_local_times, instants, zone_of
 
 ROWS_AT_ONCE = 10_000
 UNKNOWN: Millis = np.iinfo(np.int64).min
@@ -53,16 +54,21 @@ class Recording:
     ----------
     settings
         Where they are, and how events are written.
+    zone
+        The zone of times that name none, as Spark writes it.
     """
 
-    def __init__(self, settings: ReplayStream) -> None:
+    def __init__(self, settings: ReplayStream, zone: str = "UTC") -> None:
         self._settings = settings
+        self._zone = zone
 
     def files(self) -> list[str]:
         """Their names, in order; those that begin with ``_`` or ``.`` are none."""
         path = Path(self._settings.path)
         if path.is_file():
             return [path.name]
+        if not path.is_dir():
+            raise BatchError(f"{path} is gone", fix="put it back, and start again")
         return sorted(
             each.name
             for each in path.iterdir()
@@ -122,9 +128,12 @@ class Recording:
             kind = opened.schema_arrow.field(name).type
             schema = pa.schema([(name, kind)])
             batches = list(self.tables(Stretch(file, start, end), schema))
+            local = has_local_times(opened, name)
         column = pa.Table.from_batches(batches, schema).column(name)
-        if pa.types.is_timestamp(kind):
-            column = column.cast(pa.timestamp("ms", kind.tz), safe=False)
+        if local:
+            column = instants(column, self._zone)
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
         times = column.cast(pa.int64()).fill_null(UNKNOWN)
         return Portion(np.arange(start, end) + 1, times.to_numpy())
 
@@ -145,7 +154,7 @@ class Recording:
             if told.strip().lstrip("-").isdigit():
                 return int(told)
             moment = datetime.fromisoformat(told.strip())
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=self._tzinfo)
             return int(moment.timestamp() * 1000)
         except (ValueError, TypeError, KeyError, IndexError, OverflowError):
             return UNKNOWN
@@ -156,6 +165,10 @@ class Recording:
         if self._settings.format == "csv":
             return next(csv.reader([line]))[self._column]
         return json.loads(line)["time" if self._settings.rdf else self._settings.time]
+
+    @cached_property
+    def _tzinfo(self) -> tzinfo:
+        return zone_of(self._zone)
 
     @cached_property
     def _column(self) -> int:

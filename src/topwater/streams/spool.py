@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from topwater.errors import StateError
+from topwater.errors import AFRESH, StateError
 from topwater.streams.spool_folder import (
     ABOUT,
     SUFFIX,
@@ -275,7 +275,7 @@ def salvage(folder: str | Path) -> str:
         try:
             about = read_about(folder, numbers)
         except StateError:
-            done.append(f"{_set_aside(folder / ABOUT)}; start from an empty checkpoint")
+            done.append(f"{_set_aside(folder / ABOUT)}; {AFRESH}")
             about = {"id": uuid.uuid4().hex, "removed": min(numbers, default=0), "marked": 0}
         for number in range(about["removed"], max([*numbers, -1]) + 1):
             done += _salvaged_part(folder, number)

@@ -97,6 +97,7 @@ const COUNTS = [
   ["bad_score", "without a number to rank by"],
   ["before_start", "before the first window"],
   ["skipped_windows", "windows skipped"],
+  ["skipped_files", "files skipped: they could not be read"],
 ];
 const ALWAYS = ["events", "late", "bad"];
 
