@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,7 +13,7 @@ from playwright.sync_api import Browser
 from tests.support.live_browser import Tab, browser, tab
 from tests.support.live_made import MINUTE, START, answer, remote_record
 from topwater.live import Page, Truth, record_of, records_of_rows
-from topwater.model import Answer, Row, Window
+from topwater.model import Answer, Freshness, Row, Window
 
 EVIL = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a\u2028b\ud800"]
 
@@ -104,6 +105,45 @@ def test_freshness_and_what_the_budget_went_to(page: Page, seen: Tab) -> None:
     counts = " ".join(seen.text("#counts").split())
     for told in ("events used 1,234", "too late 3", "unusable 2", "items remembered 12"):
         assert told in counts
+
+
+def test_a_source_of_which_nothing_can_be_used_is_the_first_thing_seen(
+    page: Page, seen: Tab
+) -> None:
+    """With rows, where keys stay in the ranking; and without, where no item has a value."""
+    window = Window(0, START, START + MINUTE)
+    in_vain = Freshness(3, 0, 3, 0.0, 0.0, missed=False, nothing_usable=True)
+    rows = tuple(
+        Row(rank, key, 5.0, START, (5.0,), None, None, 0.0, assumed)
+        for rank, key, assumed in ((1, "ann", "no_value"), (2, "bob", "never"))
+    )
+    told = (("no_value", 3),)
+    page.put(Answer(window, rows, exact=False, freshness=in_vain, problems=told))
+    seen.until_first("ann")
+    assert seen.text("#verdict-text") == "Nothing usable came from the source"
+    more = seen.text("#verdict-more")
+    assert more == "3 looked up · 3 came back with nothing where the value should be"
+    assert seen.texts("#rows .fresh .age") == [
+        "came back with nothing where the value should be",
+        "never looked up",
+    ]
+    assert "right" not in seen.text("#verdict")
+    later = Window(1, START + MINUTE, START + 2 * MINUTE)
+    without = replace(in_vain, without_value=59)
+    told = (("not_found", 3),)
+    page.put(Answer(later, (), exact=False, candidates=671, freshness=without, problems=told))
+    seen.until("() => !document.getElementById('nothing').hidden")
+    assert seen.text("#nothing") == "None of the 59 items in this window has a usable value."
+    page.put(Answer(Window(2, START + 2 * MINUTE, START + 3 * MINUTE), ()))
+    seen.until("() => document.getElementById('nothing').textContent.startsWith('Nothing was')")
+
+
+def test_a_value_that_is_only_assumed_says_so(page: Page, seen: Tab) -> None:
+    fresh = Freshness(3, 1, 0, 0.8, 0.9, missed=False)
+    row = Row(1, "ann", 5.0, START, (5.0,), 4.0, None, 0.0, "doubled")
+    page.put(Answer(Window(0, START, START + MINUTE), (row,), exact=False, freshness=fresh))
+    seen.until_first("ann")
+    assert seen.texts("#rows .fresh .age") == ["assumed: came back with two values"]
 
 
 def test_the_true_accuracy_and_that_of_rivals(page: Page, seen: Tab) -> None:
