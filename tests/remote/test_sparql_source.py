@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -436,3 +437,37 @@ def test_which_of_several_values_counts(pick: Any, wanted: float | None) -> None
 def test_an_unknown_pick_is_refused() -> None:
     with pytest.raises(QueryError, match="pick"):
         SparqlSource("http://h/", FOLLOWERS, prefixes=EX, pick="best", **NAMES)  # type: ignore[arg-type]
+
+
+def test_a_check_with_a_key_tells_what_came(service: services.Service) -> None:
+    found = source_of(service.sparql).check(1_000)
+    assert found is not None
+    assert (found.key, found.where) == (1_000, "?followers")
+    assert found.value > 0
+    assert "http://example.org/user/1000" in found.reply
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "problem", "fix"),
+    [
+        (1_000, {"pattern": "?user ex:folowers ?followers"}, "pattern, for <", "ex.*followers>"),
+        (1, {}, "key not found in the pattern, for <http://example.org/user/1>", "knows nothing"),
+        (1_000, {"namespace": ""}, "which is not an IRI", "namespace="),
+        ("x y", {}, "which is not an IRI", "namespace="),
+        (1_000, {"pattern": "?user ex:name ?followers"}, "not a number in {", "settings|knows"),
+    ],
+)
+def test_a_check_fails_where_no_number_comes(
+    service: services.Service, key: Any, settings: dict[str, Any], problem: str, fix: str
+) -> None:
+    with pytest.raises(SourceError) as caught:
+        source_of(service.sparql, **settings).check(key)
+    assert problem in caught.value.problem
+    assert re.search(fix, caught.value.fix), caught.value.fix
+
+
+def test_two_values_for_a_key_fail_the_check(server: FaultServer) -> None:
+    server.misbehave("doubled")
+    source = source_of(f"{server.url}/sparql")
+    with pytest.raises(SourceError, match="two values for one key"):
+        source._look("1")

@@ -95,7 +95,7 @@ def _require_usable(job: Job, display: Display) -> None:
     summary = display.summary
     if summary.problem and summary.usable <= 0:
         raise SourceError(
-            f"{summary.problem}: the answers rank by the stream alone",
+            f"{summary.problem}: the answers know nothing of the remote side",
             field="source" if job.plan is None else "services",
             fix=f"see what the source says: topwater run {job.written.path} --check",
         )
