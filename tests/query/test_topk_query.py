@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from topwater.candidates import lists
 from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
+from topwater.local import run
 from topwater.query import TopKQuery
 from topwater.replica import Budget
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
@@ -409,3 +410,37 @@ class TestFromText:
             TopKQuery.from_dict(query_of().to_dict() | {"window": window})
         assert caught.value.field == field
         assert caught.value.fix
+
+
+class TestOrder:
+    def query(self, **more: Any) -> TopKQuery:
+        return TopKQuery(key="k", time="t", window=tumbling(10), score="price", k=2, **more)
+
+    def test_the_smallest_are_best(self) -> None:
+        query = self.query(order="smallest")
+        events = {"k": ["a", "b", "c"], "t": [1, 2, 3], "price": [3.0, 1.0, 2.0]}
+        (answer,) = run(query, [events])
+        assert answer.keys == ["b", "c"]
+        assert query.order == "smallest"
+
+    def test_it_is_the_same_as_that_of_the_score(self) -> None:
+        settings: dict[str, Any] = {"key": "k", "time": "t", "window": tumbling(10), "k": 2}
+        by_score = TopKQuery(**settings, score=Formula("price", order="smallest"))
+        assert self.query(order="smallest") == by_score
+        assert TopKQuery.from_json(by_score.to_json()) == by_score
+        turned: dict[str, Any] = {"order": "smallest"}
+        assert replace(self.query(), **turned) == by_score
+        assert replace(by_score, k=3).order == "smallest"
+        assert "the smallest first" in repr(by_score)
+
+    def test_a_distance_keeps_its_own(self) -> None:
+        settings: dict[str, Any] = {"key": "k", "time": "t", "window": tumbling(10), "k": 2}
+        near = TopKQuery(**settings, score={"kind": "euclidean", "point": {"x": 1.0}})
+        assert near.order == "smallest"
+        turned: dict[str, Any] = {"order": "largest"}
+        assert replace(near, **turned).order == "largest"
+
+    def test_it_is_one_of_two(self) -> None:
+        with pytest.raises(QueryError, match="order: 'smalest' is unknown") as caught:
+            self.query(order="smalest")
+        assert caught.value.fix == "did you mean smallest?"

@@ -14,10 +14,17 @@ from topwater.local import rspql
 from topwater.model import Fetched, KeyArray
 from topwater.remote.memory import MemorySource
 from topwater.remote.sparql_source import SparqlSource
-from topwater.rspql import Plan
+from topwater.rspql import Plan, parse
 from topwater.rspql.plan.plan import TIME
 from topwater.rspql.rdf.keyed_source import KeySource
-from topwater.rspql.registration import TermSource, plan_of, source_for, source_of, streams_of
+from topwater.rspql.registration import (
+    TermSource,
+    plan_of,
+    service_kind,
+    source_for,
+    source_of,
+    streams_of,
+)
 from topwater.rspql.registration import asked as sent
 
 WHERE = "WINDOW :w { ?s :v ?v } SERVICE :r { ?s :f ?f }"
@@ -211,3 +218,39 @@ def test_a_cast_takes_remote_texts_for_numbers() -> None:
         assert plan.service is not None
         assert plan.service.typed == typed
         assert plan.score == "v + f"
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"url": "https://api.example/u/{key}", "value": "f"}, "http"),
+        ({"url": "https://api.example/u?ids={keys}", "value": "f", "key": "id"}, "http"),
+        ({"url": "https://api.example/u", "body": {"ids": "{keys}"}, "value": "f"}, "http"),
+        ({"url": "sqlite:///users.db", "table": "u", "key": "k", "value": "v"}, "sql"),
+        ({"url": "postgresql+psycopg://h/d", "query": "select 1"}, "sql"),
+        ({"values": {"a": 1.0}}, "memory"),
+        ({"url": "https://data.example/sparql"}, "sparql"),
+        ({"url": "sparql+https://data.example/sparql", "rate": 5}, "sparql"),
+        ({"kind": "sparql", "url": "https://data.example/{key}"}, "sparql"),
+        ({}, "sparql"),
+    ],
+)
+def test_the_kind_of_a_service_follows_from_its_settings(given: dict[str, Any], kind: str) -> None:
+    assert service_kind(given) == kind
+
+
+def test_an_http_service_needs_no_kind() -> None:
+    plan = parse(HTTP_QUERY, services={":b": {}})
+    assert plan.service is not None
+    given = {"url": "http://127.0.0.1:9/u/{key}", "value": "f", "namespace": "http://x/user/"}
+    made = source_for(plan.service, given, plan.prefixes)
+    assert isinstance(made, KeySource)
+    assert "HttpSource" in repr(made.source)
+
+
+HTTP_QUERY = """PREFIX : <http://x/>
+SELECT ?u (?n + ?f AS ?score)
+FROM NAMED WINDOW :w ON :s [RANGE PT1M]
+WHERE { WINDOW :w { ?u :p ?n } SERVICE :b { ?u :f ?f } }
+ORDER BY DESC(?score) LIMIT 2
+"""

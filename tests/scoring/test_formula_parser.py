@@ -52,3 +52,18 @@ def test_text_is_read_as_python_reads_it(text: str, tree: Node) -> None:
 def test_an_error_says_where_and_what_to_do(text: str, problem: str, fix: str) -> None:
     with pytest.raises(QueryError, match=f"(?s){problem}.*fix: .*{fix}"):
         Parser(text).whole()
+
+
+@pytest.mark.parametrize("text", ["a > 3", "a == 3", "a != 1", "a & b", "a < b", "a | b", "!a"])
+def test_a_comparison_is_told_that_a_score_has_none(text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Parser(text)
+    assert "without conditions" in caught.value.fix
+    assert "backtick" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["a if b else c", "a and b", "a OR b", "a between 1"])
+def test_words_of_conditions_are_told_so_too(text: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        Parser(text).whole()
+    assert "without conditions" in caught.value.fix

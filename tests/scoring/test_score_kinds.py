@@ -14,6 +14,7 @@ from topwater.scoring.score_kinds import (
     Formula,
     WeightedDistance,
     WeightedSum,
+    ordered,
     score_from,
     score_in_words,
 )
@@ -70,3 +71,27 @@ def test_each_kind_in_words() -> None:
 def test_what_is_not_a_score_is_refused(spec: Any, problem: str) -> None:
     with pytest.raises(QueryError, match=problem):
         score_from(spec)
+
+
+@pytest.mark.parametrize("score", [Formula("a"), WeightedSum({"a": 2.0}), Euclidean({"a": 1.0})])
+def test_a_score_in_another_order(score: Any) -> None:
+    turned = ordered(score, "smallest" if score.order == "largest" else "largest")
+    columns = {"a": np.array([1.0, 5.0, 3.0])}
+    assert turned.order != score.order
+    assert turned.evaluate(columns).tolist() == score.evaluate(columns).tolist()
+    assert turned.rank_scores(columns).tolist() == (-score.rank_scores(columns)).tolist()
+    assert ordered(score, None) is score
+    assert ordered(score, score.order) is score
+
+
+def test_an_order_is_one_of_two() -> None:
+    with pytest.raises(QueryError, match="order: 'up' is unknown"):
+        ordered(Formula("a"), "up")  # type: ignore[arg-type]
+
+
+def test_a_score_of_ones_own_has_its_own_order() -> None:
+    class Own:
+        order = "largest"
+
+    with pytest.raises(QueryError, match="order: Own has an order of its own"):
+        ordered(Own(), "smallest")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from tests.support.shown import answer
-from topwater import Answers, TopKQuery, run, tumbling
+from topwater import Answers, TopKQuery, counting, run, tumbling
 from topwater.errors import QueryError
 from topwater.model import LookUp
 
@@ -77,3 +77,22 @@ def test_what_can_not_be_plotted_is_said(
 ) -> None:
     with pytest.raises(QueryError, match=told):
         answers.plot(what)
+
+
+def test_pandas_gets_timestamps_and_numbers() -> None:
+    query = TopKQuery(key="who", time="at", window=tumbling("1 h"), score="n", k=1)
+    start = 1_767_225_600_000
+    answers = Answers(run(query, [{"who": ["a"], "at": [start + 1], "n": [1.0]}]))
+    frame = answers.to_pandas()
+    for name in ("window_start", "window_end", "time"):
+        assert str(frame[name].dtype) == "datetime64[ms, UTC]"
+    assert str(frame["window_end"][0]) == "2026-01-01 01:00:00+00:00"
+    for name in ("remote", "age", "confidence", "score"):
+        assert frame[name].dtype == "float64", name
+    assert frame["rank"].dtype == "int64"
+
+
+def test_pandas_keeps_positions_as_numbers() -> None:
+    query = TopKQuery(key="who", window=counting(2, 2), score="n", k=1)
+    frame = Answers(run(query, [{"who": ["a", "b"], "n": [1.0, 2.0]}])).to_pandas()
+    assert frame["window_end"].tolist() == [2]

@@ -189,7 +189,7 @@ GOOD: dict[str, Any] = {
     [
         ({"key": "who"}, "the key column 'who' is not there", "key"),
         ({"key": "value"}, "the key column 'value' is of type double", "cast"),
-        ({"time": "key"}, "the time column 'key' is of type", "timestamps"),
+        ({"time": "value"}, "the time column 'value' is of type double", "timestamps"),
         ({"score": "price"}, "the score column 'price' is not there", "score"),
         ({"score": "key"}, "the score column 'key' is of type", "cast"),
         ({"window": counting(5), "time": None}, "count windows", "time windows"),
@@ -207,6 +207,34 @@ def test_what_does_not_fit_is_named_before_the_stream_starts(
         topk(stream(spark), TopKQuery(**(GOOD | change)))
     assert problem in caught.value.problem
     assert fix in caught.value.fix
+
+
+@pytest.mark.spark
+def test_a_wrong_name_is_told_with_all_columns_and_the_nearest(spark: SparkSession) -> None:
+    table = spark.createDataFrame(
+        [("a", 1, 2.0, "x")], "user string, at bigint, n double, city string"
+    )
+    query = TopKQuery(**(GOOD | {"key": "users", "time": "at", "score": "n"}))
+    with pytest.raises(QueryError) as caught:
+        topk(table, query)
+    assert caught.value.problem == (
+        "the key column 'users' is not there; there are: user, at, n, city"
+    )
+    assert caught.value.fix.startswith("did you mean user?")
+
+
+@pytest.mark.spark
+def test_times_may_be_text(spark: SparkSession) -> None:
+    rows = [("a", "2026-01-01T09:00:01Z", 1.0), ("b", "2026-01-01 09:00:02+00:00", 2.0)]
+    table = spark.createDataFrame(
+        [*rows, ("c", "soon", 3.0)], "key string, time string, value double"
+    )
+    query = TopKQuery(**(GOOD | {"window": tumbling("1 min")}))
+    (answer,) = answers_from(topk(table, query).toArrow(), query)
+    (local,) = run(query, [table.toArrow()])
+    assert answer.keys == local.keys == ["b", "a"]
+    assert answer.window == local.window
+    assert answer.counts.bad_time == local.counts.bad_time == 1
 
 
 @pytest.mark.spark

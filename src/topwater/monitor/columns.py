@@ -12,7 +12,9 @@ import pyarrow.compute as pc
 
 from topwater.errors import BatchError
 from topwater.model import BoolArray, Counts, FloatArray, IntArray
+from topwater.monitor.time_texts import moments
 from topwater.query import TopKQuery
+from topwater.validation import nearest
 from topwater.windows import FARTHEST
 
 
@@ -181,12 +183,17 @@ def _column(table: pa.Table, name: str, role: str) -> pa.Array:
         there = "is there twice" if name in table.column_names else "is not there"
         raise BatchError(
             f"the {role} column {name!r} {there}; there are: {', '.join(table.column_names)}",
-            fix=f"name one of them in the query's {role}, or rename the column",
+            fix=f"{_near(name, table)}name one of them in the query's {role}, or rename the column",
         )
     column = table.column(name)
     if pa.types.is_dictionary(column.type):
         column = _decoded(column, column.type.value_type)
     return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _near(name: str, table: pa.Table) -> str:
+    near = nearest(name, table.column_names)
+    return "" if near in (None, name) else f"did you mean {near}? Or "
 
 
 def _without_views(table: pa.Table) -> pa.Table:
@@ -236,6 +243,8 @@ def _only_time(key: pa.Array) -> BoolArray:
 
 
 def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        column = moments(column)
     kind = column.type
     times, per = 1, 1
     if pa.types.is_timestamp(kind):
@@ -245,7 +254,7 @@ def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
     elif not (pa.types.is_date64(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise BatchError(
             f"the time column {name!r} is of type {kind}",
-            fix="use timestamps, or integers as milliseconds since 1970",
+            fix="use timestamps, texts in ISO 8601, or integers as milliseconds since 1970",
         )
     if not pa.types.is_integer(column.type):
         column = column.cast(pa.int64())

@@ -101,8 +101,8 @@ def source_for(
     """
     if isinstance(given, str):
         given = {"url": given}
-    if isinstance(given, Mapping) and given.get("kind", "sparql") != "sparql":
-        rest = {name: value for name, value in given.items() if name != "namespace"}
+    if isinstance(given, Mapping) and (kind := service_kind(given)) != "sparql":
+        rest = {"kind": kind, **{n: value for n, value in given.items() if n != "namespace"}}
         return KeySource(remote.source(rest), full_name(given.get("namespace", ""), prefixes or {}))
     if isinstance(given, Mapping):
         settings = {n: value for n, value in given.items() if n not in ("kind", "url")}
@@ -116,6 +116,33 @@ def source_for(
             fix="give the address of a SPARQL endpoint, its settings, or a source",
         )
     return given
+
+
+def service_kind(given: Mapping[str, Any]) -> str:
+    """What a registered service speaks: as it says, or else as its settings tell.
+
+    A SPARQL endpoint has no place for keys in its address, and no path to a value.
+
+    Examples
+    --------
+    >>> service_kind({"url": "https://api.example/users/{key}", "value": "followers"})
+    'http'
+    >>> service_kind({"url": "sqlite:///users.db", "table": "users"})
+    'sql'
+    >>> service_kind({"url": "https://data.example/sparql", "rate": 5})
+    'sparql'
+    """
+    url = str(given.get("url", ""))
+    if "kind" in given:
+        return str(given["kind"])
+    if "values" in given:
+        return "memory"
+    if {"table", "query", "connect_args", "password_env"} & set(given):
+        return "sql"
+    if url.partition("://")[0].partition("+")[0].lower() not in ("http", "https", "sparql"):
+        return "sql" if "://" in url else "sparql"
+    placed = "{key" in f"{url} {given.get('body', '')}"
+    return "http" if placed or "value" in given or "key" in given else "sparql"
 
 
 def asked(service: Service) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import DateType, TimestampNTZType
+from pyspark.sql.types import DateType, StringType, TimestampNTZType
 
 from topwater.spark.score_columns import quoted
 
@@ -14,13 +14,19 @@ if TYPE_CHECKING:
 _ZONE = "spark.sql.session.timeZone"
 
 
-def with_instants(events: DataFrame, *names: str | None) -> DataFrame:
-    """Events whose times without a zone, and days, are instants by the zone of the session."""
+def with_instants(events: DataFrame, *names: str | None, texts: bool = False) -> DataFrame:
+    """Events whose times without a zone, and days, are instants by the zone of the session.
+
+    With ``texts``, so are texts; one that is not a time gives null.
+    """
     for name in names:
         if name is None or events.columns.count(name) != 1:
             continue
-        if isinstance(events.schema[name].dataType, TimestampNTZType | DateType):
+        kind = events.schema[name].dataType
+        if isinstance(kind, TimestampNTZType | DateType):
             events = events.withColumn(name, quoted(name).cast("timestamp"))
+        elif texts and isinstance(kind, StringType):
+            events = events.withColumn(name, quoted(name).try_cast("timestamp"))
     return events
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
@@ -39,7 +40,6 @@ from topwater.windows import millis
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
     from topwater.protocols import Source
@@ -70,7 +70,7 @@ def topk(
     events
         A stream, or a table: then all windows are answered at once. Or parquet files, as
         :class:`~topwater.spark.Files`: they are reduced while they are read, which is faster.
-        Times without a zone (``timestamp_ntz``), and days, are those of the session's zone.
+        Times without a zone (``timestamp_ntz``, text) and days are those of the session's zone.
     query
         What to answer. Time windows only, and no running ranges: both other forms depend on the
         order of the events, which Spark does not keep.
@@ -127,7 +127,9 @@ def answer_frame(
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
     if not isinstance(events, Files):
-        events = with_instants(events, query.time)
+        # A column that is also a key stays text: each task reads the times in it.
+        keys = (query.key, query.group_by)
+        events = with_instants(events, None if query.time in keys else query.time, texts=True)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
     remote = RemotePart.of(query, source, SYSTEM_CLOCK)
@@ -181,6 +183,9 @@ def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
     if isinstance(events, Files):
         return events.columns()
     names = used(query)
+    if not set(names) <= set(events.columns):
+        # What is missing is told with all that there is, whatever Arrow makes of it.
+        return pa.schema([(name, pa.null()) for name in events.columns])
     found = StructType([column for column in events.schema if column.name in names])
     return to_arrow_schema(found, timezone="UTC")
 

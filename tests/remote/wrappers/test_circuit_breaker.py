@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.troubled import Acting, answered
+from topwater import remote
 from topwater.errors import QueryError
 from topwater.model import Fetched, Problem
 from topwater.remote.wrappers.circuit_breaker import Breaker, Breaking
@@ -123,3 +124,22 @@ def test_a_copy_begins_closed() -> None:
     breaking.fetch(KEYS)
     assert breaking.open
     assert not pickle.loads(pickle.dumps(breaking)).open  # noqa: S301
+
+
+@pytest.mark.parametrize("none", [None, False])
+def test_no_breaker_at_all(none: bool | None) -> None:
+    assert Breaker.of(none) is None
+    made = remote.http("http://h/{key}", value="v", breaker=none)
+    inner: Any = made
+    while hasattr(inner, "source"):
+        assert not isinstance(inner, Breaking)
+        inner = inner.source
+
+
+def test_a_breaker_from_a_table() -> None:
+    assert Breaker.of(True) == Breaker()
+    assert Breaker.of({"failures": 3}) == Breaker(failures=3)
+    with pytest.raises(QueryError, match=r"breaker\.failurs: no such setting"):
+        Breaker.of({"failurs": 3})
+    with pytest.raises(QueryError, match="breaker: must be a table"):
+        remote.http("http://h/{key}", value="v", breaker="no")  # type: ignore[arg-type]

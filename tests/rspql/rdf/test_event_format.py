@@ -219,3 +219,11 @@ def test_numbers_of_columns_are_numbers_and_terms_where_terms_are_wanted() -> No
     assert as_terms.terms.take(as_terms.codes["n"]).to_pylist() == [f'"5"^^<{XSD}integer>']
     assert reading.bad(table).tolist() == [1]
     assert np.unique(reading.triples(table).event).tolist() == [0]
+
+
+@pytest.mark.parametrize("text", ['{"user": "ann", "n": 3}', "{}", "[]", '{"time": 1}'])
+def test_json_that_says_no_triple_is_counted_as_bad(text: str) -> None:
+    good = '{"@id": "http://x/a", "http://x/p": 1}'
+    found = Documents(format="jsonld").triples(pa.table({"time": [1, 2], "value": [text, good]}))
+    assert found.bad.tolist() == [0]
+    assert len(found.event) == 1

@@ -72,9 +72,13 @@ class Documents:
 
 
 def _read(read: Callable[[str], str], text: str) -> str | None:
-    """A JSON-LD document as N-Quads; None if it is none."""
+    """A JSON-LD document as N-Quads; None if it is none.
+
+    Plain JSON is read as a document without triples: nobody meant that.
+    """
     try:
-        return read(text) if _depth(text) <= _DEEPEST else None
+        found = read(text) if _depth(text) <= _DEEPEST else None
+        return found if found and found.strip() else None
     except Exception:  # whatever a document does to a parser, it is one bad event
         return None
 
