@@ -65,6 +65,28 @@ def test_times_of_text(tmp_path: Path, kind: str, more: dict[str, Any], text: st
         assert [line.decode() for line in lines] == body[first:3]
 
 
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("json", "[" * 100_000),
+        ("json", '{"at": 1e30}'),
+        ("json", f'{{"at": {2**53}}}'),
+        ("json", '{"at": Infinity}'),
+        ("json", f'{{"at": {"9" * 5_000}}}'),
+        ("csv", f"{'x' * 200_000},1"),  # more than Python's csv takes in one field
+        ("csv", f"a,{'9' * 30}"),
+        ("csv", "a,²"),
+    ],
+)
+def test_a_line_that_no_parser_likes_has_no_time(tmp_path: Path, kind: str, line: str) -> None:
+    (tmp_path / "a").write_text(line, encoding="utf-8")
+    assert times(recording(tmp_path / "a", format=kind, **_headless(kind)), "a") == [UNKNOWN]
+
+
+def _headless(kind: str) -> dict[str, Any]:
+    return {"header": False} if kind == "csv" else {}
+
+
 @pytest.mark.parametrize("kind", [pa.int64(), pa.timestamp("ns"), pa.timestamp("us", "UTC")])
 def test_times_of_parquet(
     tmp_path: Path, kind: pa.DataType, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ import yaml
 
 from topwater.errors import LONGEST, QueryError, TopwaterError
 from topwater.jobs import read_job
+from topwater.jobs.explanation import as_dict, job_explanation
 
 SECOND = 1.0
 
@@ -238,7 +240,9 @@ def _outcome(folder: Path, mutant: Mutant) -> tuple[str, str]:
     path = folder / f"job.{mutant.ending}"
     path.write_text(mutant.text, encoding="utf-8", errors="surrogatepass")
     try:
-        read_job(path, settings=mutant.settings)
+        job = read_job(path, settings=mutant.settings)
+        told = [str(job_explanation(job)), json.dumps(as_dict(job)), repr(job)]
+        "".join(told).encode()
     except TopwaterError as error:
         if not error.fix or len(str(error)) > 3 * LONGEST:
             return "refused", f"told badly: {error}"

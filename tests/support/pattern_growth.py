@@ -25,9 +25,9 @@ _METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _CATEGORIES = {"CATEGORY_DIGIT": "0", "CATEGORY_SPACE": " ", "CATEGORY_WORD": "a"}
 _MISFITS = ("", "!", "\n", "\0")
-_LADDER = ((16, 0.005), (24, 0.005), (100, 0.01), (400, 0.02), (1_000, 0.05))
+_LADDER = ((16, 0.005), (20, 0.005), (24, 0.005), (100, 0.01), (400, 0.02), (600, 0.05))
 """Characters, and the seconds that no expression takes for them unless its time explodes."""
-_SHORT = 1_000
+_SHORT = 600
 _LINEAR = 9.0
 """Times as long for four times the characters: 4 if it is linear, 16 if it is quadratic."""
 
@@ -182,15 +182,15 @@ def growth(run: Callable[[str], object], text: Callable[[int], str]) -> str:
     """What is wrong with how the time grows; nothing if it is linear."""
     for size, most in _LADDER:
         spent = _seconds(run, text(size))
-        if spent > 10 * most or (spent > most and _least(run, text(size), 3) > most):
+        if spent > most and _least(run, text(size), 2) > most:
             return f"{spent:.3f} s for {size} characters"
-    if spent < 0.0001:
+    if spent < 0.00005:
         return ""
     for times in (1, 3, 5):
         short, long = _least(run, text(_SHORT), times), _least(run, text(4 * _SHORT), times)
-        if long < 0.001 or long / short < _LINEAR:
+        if long < 0.0005 or long / short < _LINEAR:
             return ""
-        if long > 0.1:
+        if long > 0.1 and times > 1:  # once may be chance: the collector of garbage, for instance
             break
     return f"{long:.4f} s for {4 * _SHORT} characters, {short:.4f} s for {_SHORT}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -113,3 +114,9 @@ def test_what_is_shown_of_more_than_fits_in_memory() -> None:
         assert len(shown(value)) == 200
     for small in ({"a": (1,), "b": []}, [1, 2.5, None, b"x"], (), (1, 2), {}, "it's"):
         assert shown(small) == repr(small)
+
+
+def test_names_without_number_are_not_all_compared() -> None:
+    began = time.thread_time()
+    assert nearest("polcy", ["policy", *map(str, range(1_000_000))]) == "policy"
+    assert time.thread_time() - began < 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from topwater.remote.json_path import Path as JsonPath
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import number
 from topwater.remote.rdf_terms import iri, literal
+from topwater.remote.replies import retry_after
 from topwater.remote.service import Service
 from topwater.remote.statements import Lookup
 from topwater.rspql.parser.spans import duration
@@ -60,6 +62,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "an error of Spark": lambda text: cause(RuntimeError(f"[A_B] {text}")),
     "words for a terminal": plain,
     "a value": shown,
+    "a header": lambda text: retry_after(text, datetime.now(UTC)),
     "TOML": lambda text: toml_tables(FILE, text),
     "a value in TOML": lambda text: toml_tables(FILE, f"a = {text}"),
     "YAML": lambda text: yaml_tables(FILE, text),

@@ -25,6 +25,7 @@ from topwater.model import IntArray, Millis
 from topwater.streams.kinds import ReplayStream
 from topwater.streams.schema import columns
 from topwater.streams.time_zones import has_local_times, instants, zone_of
+from topwater.validation import FARTHEST
 
 ROWS_AT_ONCE = 10_000
 UNKNOWN: Millis = np.iinfo(np.int64).min
@@ -146,18 +147,21 @@ class Recording:
             return lines.tell()
 
     def _time(self, line: bytes) -> Millis:
-        """When the event of a line was."""
+        """When the event of a line was, if that can be read, and can be a time."""
         try:
-            told = self._time_text(line.decode())
-            if not isinstance(told, str):
-                return int(told * 1000) if self._counts_seconds else int(told)
-            if told.strip().lstrip("-").isdigit():
-                return int(told)
-            moment = datetime.fromisoformat(told.strip())
-            moment = moment if moment.tzinfo else moment.replace(tzinfo=self._tzinfo)
-            return int(moment.timestamp() * 1000)
-        except (ValueError, TypeError, KeyError, IndexError, OverflowError):
+            found = self._time_told(self._time_text(line.decode()))
+        except (ValueError, TypeError, LookupError, OverflowError, RecursionError, csv.Error):
             return UNKNOWN
+        return found if abs(found) < FARTHEST else UNKNOWN
+
+    def _time_told(self, told: Any) -> Millis:
+        if not isinstance(told, str):
+            return int(told * 1000) if self._counts_seconds else int(told)
+        if told.strip().lstrip("-").isdigit():
+            return int(told)
+        moment = datetime.fromisoformat(told.strip())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=self._tzinfo)
+        return int(moment.timestamp() * 1000)
 
     def _time_text(self, line: str) -> Any:
         if self._settings.format in ("ntriples", "nquads"):

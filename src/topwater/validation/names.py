@@ -13,6 +13,9 @@ from topwater.redaction import shown_path
 _LONGEST = 40
 """More characters than this are not compared: the time grows with their square."""
 
+_MOST = 5_000
+"""More names than this are not compared."""
+
 _SHOWN = 200
 _PRIVATE = frozenset(
     {"body", "connect_args", "endpoint", "headers", "options", "password", "servers", "settings"}
@@ -80,7 +83,8 @@ def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | No
     if not isinstance(name, str):
         return None
     # Capitals are told apart nowhere, so that LOG is near to log; of equals the first stays.
-    plain = {each[:_LONGEST].casefold(): each for each in reversed(list(known))}
+    some = list(itertools.islice(known, _MOST))
+    plain = {each[:_LONGEST].casefold(): each for each in reversed(some)}
     close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1, cutoff=cutoff)
     return plain[close[0]] if close else None
 
