@@ -119,3 +119,11 @@ def test_lines_are_rows_or_rdf() -> None:
     with pytest.raises(QueryError) as caught:
         lines(url="tcp://a")
     assert caught.value.field == "url"
+
+
+@pytest.mark.parametrize("name", ["topic_column", "arrived_column", "client_id", "user"])
+@pytest.mark.parametrize("empty", [{}, [], 0, False])
+def test_what_is_empty_and_not_text_is_refused_too(name: str, empty: Any) -> None:
+    given: dict[str, Any] = {"url": "mqtt://h", "topics": ("a",), "spool": "s", "schema": "a int"}
+    with pytest.raises(QueryError, match=rf"^{name}: must be text"):
+        MqttStream(**{**given, name: empty})

@@ -43,6 +43,8 @@ def test_rows_have_the_columns_of_a_schema() -> None:
         ({}, "schema"),
         ({"format": "csv"}, "schema"),
         ({"schema": "a"}, "schema"),
+        ({"schema": {}}, "schema"),
+        ({"schema": 0}, "schema"),
         ({"schema": "a int", "format": "xml"}, "format"),
         ({"schema": "a int", "size": 0}, "size"),
     ],

@@ -36,7 +36,7 @@ _OUT = {
     "ISTREAM": "the rows that were not in the answer before",
     "DSTREAM": "the rows of the answer before that are gone",
 }
-_CAST = re.compile(r"`?(\w+)\^\^(\w+)(?:=[-+.\w]*)?`?")
+_CAST = re.compile(r"`?\b(\w+)\^\^(\w+)(?:=[-+.\w]*)?`?")
 _UNLIKE = "unlike SPARQL over all triples of a window"
 
 

@@ -211,6 +211,8 @@ class MqttStream(_Spooled):
         if self.broker.scheme != "mqtts" and (self.ca or self.certificate):
             raise QueryError("has no TLS", field="url", fix="write mqtts://HOST:8883")
         topic_filters(self.topics)
+        if self.user is not None:
+            text_of(self.user, "user")
         whole_of(self.qos, "qos", 0, 1)
         choice_of(self.protocol, ("5", "3.1.1"), "protocol")
         if self.password is not None and secret_of(self.password, "password") and not self.user:

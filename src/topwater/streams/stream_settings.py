@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from topwater.errors import QueryError
 from topwater.redaction import shown_settings
 from topwater.streams.schema import columns
-from topwater.validation import choice_of
+from topwater.validation import choice_of, shown
 
 RDF = ("ntriples", "nquads", "jsonld")
 ROWS = ("json", "csv", "parquet")
@@ -42,6 +42,11 @@ class StreamSettings:
         return shown_settings(self)
 
     def __post_init__(self) -> None:
+        for each in fields(self):
+            if each.default == "" and not isinstance(given := getattr(self, each.name), str):
+                raise QueryError(
+                    f"must be text, not {shown(given)}", field=each.name, fix="write it in quotes"
+                )
         choice_of(self.format, self.formats, "format")
         if self.rdf and self.schema:
             raise QueryError(

@@ -68,7 +68,7 @@ _SORTED = {
     "dateTime": (MOMENT, _MOMENT),
     "date": (DAY, _DAY),
 }
-_LITERAL = re.compile(r'"(.*)"\^\^<.*[#/](\w+)>', re.DOTALL)
+_LITERAL = re.compile(r'"([^"]*)"\^\^<[^>]*[#/](\w+)>')
 _PARTS = re.compile(
     r"(-?\d+)-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?", re.ASCII
 )
