@@ -21,6 +21,8 @@ from topwater.jobs.setting_places import place_of, tables
         ("rate", "query", "source.rate"),
         ("topics", "query", "stream.topics"),
         ("colour", "query", ""),
+        ("path", "stream", ""),
+        ("url", "sink", "stream.url"),
     ],
 )
 def test_where_a_setting_is(name: str, table: str, place: str) -> None:

@@ -24,7 +24,7 @@ the 5 best of each window
   groups   one ranking for each team
      │
   remote   followers of each user: 3 look-ups a window for each team, chosen by lru
-     │     in all 3 for each value of team that is in a window
+     │     a window with 10 values of team has 30 in all
   score    n + followers, the largest first
      │
   list     one row for each user in each of 5 panes, for each team: it grows with the keys

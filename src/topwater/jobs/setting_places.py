@@ -36,13 +36,15 @@ def tables() -> Mapping[str, tuple[str, ...]]:
 def place_of(name: str, table: str) -> str:
     """Where a setting stands that is not in a table: ``"query.refresh.budget"``; empty if nowhere.
 
-    Tables inside that table come first.
+    Tables inside that table come first. One that the table has for another kind stays there.
 
     Examples
     --------
     >>> place_of("budget", "query"), place_of("shards", "query"), place_of("colour", "query")
     ('query.refresh.budget', 'spark.shards', '')
     """
+    if name in tables().get(table, ()):
+        return ""
     found = [other for other, names in tables().items() if name in names and other != table]
     found.sort(key=lambda other: not other.startswith(f"{table}."))
     return f"{found[0]}.{name}" if found else ""

@@ -202,7 +202,7 @@ def _in_all(query: TopKQuery, refresh: RefreshSettings) -> Iterator[str]:
     """How many look-ups all groups of a window have together."""
     fetches = refresh.budget.fetches
     if query.group_by is not None and fetches:
-        yield f"in all {fetches:,} for each value of {query.group_by} that is in a window"
+        yield f"a window with 10 values of {query.group_by} has {10 * fetches:,} in all"
 
 
 def window_line(windows: Windows) -> str:
