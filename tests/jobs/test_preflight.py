@@ -80,6 +80,20 @@ def test_a_server_where_nobody_is(tmp_path: Path, port: int) -> None:
             checked(wrong, Display(wrong, None, None))
 
 
+def test_an_address_of_ipv6_keeps_its_brackets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[Any] = []
+
+    def connect(place: Any, timeout: float) -> socket.socket:
+        asked.append((place, timeout > 0))
+        return socket.socket()
+
+    monkeypatch.setattr(socket, "create_connection", connect)
+    assert reached(reading(tmp_path, "[::1]:9092"), capsys) == ["stream at [::1]:9092"]
+    assert asked == [(("::1", 9092), True)]
+
+
 def test_a_source_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     remote = ("query.refresh=f", 'query.score="n * f"')
     well = job(tmp_path, '[source]\nkind = "memory"\nvalues = {ann = 3.0}\n', *remote)

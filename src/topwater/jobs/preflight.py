@@ -23,6 +23,7 @@ from topwater.remote import Look
 from topwater.remote.look import NoValue, UnknownKey
 from topwater.remote.look import checked as checked_source
 from topwater.show.console import plain as plain_text
+from topwater.validation import Address, address_of
 
 _PATIENCE = 5.0
 _WHOLE = re.compile(r"-?\d{1,18}")
@@ -84,26 +85,27 @@ def _to_look_up(job: Job, key: Key | None) -> list[Key]:
 def _reaches(job: Job, keys: Sequence[Key]) -> Iterator[tuple[str, Any]]:
     for name, stream in job.streams.items():
         for server in _servers(stream.settings):
-            yield f"{name or 'stream'} at {server[0]}:{server[1]}", lambda at=server: _reach(*at)
+            yield f"{name or 'stream'} at {server}", lambda at=server: _reach(at)
     for name in job.services:
         yield name or "source", lambda name=name: _ask(job, name, keys)
 
 
-def _servers(settings: Any) -> list[tuple[str, int]]:
+def _servers(settings: Any) -> list[Address]:
     for attribute in ("broker", "server"):
         if (found := getattr(settings, attribute, None)) is not None:
-            return [(found.host, found.port)]
-    pairs = [each.strip().rpartition(":") for each in getattr(settings, "servers", "").split(",")]
-    return [(host, int(port)) for host, _, port in pairs if port]
+            return [found]
+    named = [each.strip() for each in getattr(settings, "servers", "").split(",")]
+    return [address_of(f"kafka://{each}", {"kafka": 0}, "servers") for each in named if each]
 
 
-def _reach(host: str, port: int) -> None:
+def _reach(server: Address) -> None:
     try:
-        with contextlib.closing(socket.create_connection((host, port), timeout=_PATIENCE)):
+        place = (server.host, server.port)
+        with contextlib.closing(socket.create_connection(place, timeout=_PATIENCE)):
             pass
     except OSError as error:
         raise SourceError(
-            f"nobody answers at {host}:{port} ({error.strerror or error})",
+            f"nobody answers at {server} ({error.strerror or error})",
             field="stream",
             fix="check the address, and that the server runs",
         ) from None
