@@ -68,6 +68,14 @@ def test_keys_of_another_type_are_told_apart() -> None:
         remote.memory({7: float("nan")}).check(7)
 
 
+def test_a_key_that_is_an_iri_is_told_in_full() -> None:
+    """It is a name, and not an address that may hold a secret."""
+    iri = "http://example.org/user/1016"
+    assert str(Look(iri, 3.0)) == f"the key '{iri}' has 3"
+    with pytest.raises(NoValue, match=iri):
+        looked_up(Own(np.nan), iri)
+
+
 def test_an_excerpt_is_one_short_line_without_secrets() -> None:
     told = excerpt("a\n\tb \x1b[31m\u202e tok3n " + "x" * 5_000, ["tok3n", "", "x"])
     assert told.startswith("a b \\x1b[31m\\u202e *** xxx")

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from topwater import TopKQuery, remote, run, tumbling
 from topwater.cli import app
+from topwater.cli.starter import start_project
 from topwater.errors import SourceError
 from topwater.model import Answer
 
@@ -269,3 +270,19 @@ def test_a_source_itself_can_be_asked(service: str) -> None:
     found = http(service).check("u5")
     assert found is not None
     assert found.value == 2.5
+
+
+def test_a_query_in_rspql_is_checked_by_its_own_keys(tmp_path: Path) -> None:
+    """Its first solutions tell them; a pattern that matches nothing is told with the near one."""
+    start_project(tmp_path / "mine", rspql=True)
+    job = tmp_path / "mine" / "job.toml"
+    told = check(job)
+    assert told.exit_code == 0, told.stderr
+    assert ":Profiles: the key 'http://example.org/user/10" in told.stdout
+    assert "read at ?followers in {" in told.stdout
+    assert check(job, "--key", "user:1001").exit_code == 0
+    query = tmp_path / "mine" / "query.rq"
+    query.write_text(query.read_text().replace(":followers ?f", ":folowers ?f"))
+    told = check(job)
+    assert told.exit_code == 1
+    assert "did you mean <http://example.org/followers>?" in told.stderr

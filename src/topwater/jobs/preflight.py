@@ -78,7 +78,11 @@ def _to_look_up(job: Job, key: Key | None) -> list[Key]:
         return []
     if key is None:
         return first_keys(job)
-    whole = job.plan is None and _WHOLE.fullmatch(str(key)) and keys_are_whole(job)
+    if job.plan is not None:
+        from topwater.rspql import full_name
+
+        return [full_name(str(key), job.plan.prefixes)]
+    whole = _WHOLE.fullmatch(str(key)) and keys_are_whole(job)
     return [int(key) if whole else key]
 
 

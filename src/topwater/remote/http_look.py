@@ -12,10 +12,9 @@ from topwater.remote.json_advice import advice
 from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import key_text
-from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, no_value
+from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, key_shown, no_value
 from topwater.remote.replies import Reply
 from topwater.remote.service import Service, require_reached
-from topwater.validation import shown
 
 
 def look_at(
@@ -31,7 +30,7 @@ def look_at(
     where = service.shown
     if reply.status in missing:
         raise UnknownKey(
-            f"{where} does not know the key {shown(key)} (status {reply.status})",
+            f"{where} does not know the key {key_shown(key)} (status {reply.status})",
             field="url",
             fix="check the address; if only this key is unknown, name another one",
         )

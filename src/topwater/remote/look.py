@@ -20,7 +20,6 @@ from topwater.model import Key, KeyArray, number_text
 from topwater.problems import in_words
 from topwater.protocols import Source
 from topwater.redaction import redacted
-from topwater.validation import shown
 
 _LONGEST = 300
 _SHORTEST_SECRET = 4
@@ -54,7 +53,7 @@ class Look:
     def __str__(self) -> str:
         """One line."""
         place = f", read at {self.where} in {self.reply}" if self.reply else ""
-        return f"the key {shown(self.key)} has {number_text(self.value)}{place}"
+        return f"the key {key_shown(self.key)} has {number_text(self.value)}{place}"
 
 
 class NoValue(SourceError):
@@ -103,12 +102,17 @@ def looked_up(source: Source, key: Key) -> Look:
 def no_value(key: Key, reason: str, said: str = "", field: str = "", fix: str = "") -> NoValue:
     """The error for a key without a usable value."""
     kind = UnknownKey if reason == "not_found" else NoValue
-    what = f"no usable value for the key {shown(key)}: {in_words(reason)}"
+    what = f"no usable value for the key {key_shown(key)}: {in_words(reason)}"
     return kind(
         f"{what} in {said}" if said else what,
         field=field,
         fix=fix or "check the source's settings, or name a key that it knows",
     )
+
+
+def key_shown(key: Key) -> str:
+    """A key as messages show it; an IRI in full, as it is a name."""
+    return excerpt(repr(key))
 
 
 def keys_of(key: Key) -> KeyArray:
