@@ -102,6 +102,28 @@ def test_a_window_as_a_line(tmp_path: Path, rows: list[dict[str, Any]], line: st
     assert line_of(as_dict(rows, made), made).plain == line
 
 
+@pytest.mark.parametrize(
+    ("failed", "bad", "problems", "told"),
+    [
+        (0, 0, {}, "7 look-ups, 0 of them failed"),
+        (2, 0, {"late": 2}, "7 look-ups, 2 of them failed"),
+        (1, 2, {"late": 1, "null": 2}, "7 look-ups, 1 of them failed, 2 without a usable value"),
+        (0, 7, {"no_value": 7}, "7 look-ups, none of them with a usable value"),
+        (3, 4, {"late": 3, "null": 4}, "7 look-ups, none of them with a usable value"),
+    ],
+)
+def test_what_came_of_look_ups(failed: int, bad: int, problems: dict[str, int], told: str) -> None:
+    summary = Summary()
+    in_vain = failed + bad == 7
+    more = {"problems": problems, "nothing_usable": in_vain, "precision": 0.5}
+    summary.add([row(1, "ann", fetched=7, failed=failed, bad=bad, **more)])
+    assert str(summary) == f"1 windows, 7 events, 0 late, 0 unusable, {told}"
+    assert summary.problem.startswith("none of 7 look-ups gave a usable value (" if in_vain else "")
+    assert bool(summary.problem) == in_vain
+    summary.add([row(1, "ann", fetched=7, failed=0, bad=0, nothing_usable=False)])
+    assert summary.problem.startswith("nothing usable came from the source in 1 of 2" * in_vain)
+
+
 def test_windows_go_out_and_everything_else_beside(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

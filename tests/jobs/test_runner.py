@@ -14,8 +14,10 @@ import typer
 from tests.support.collected import Collected
 from topwater import QueryError
 from topwater.cli.terminal import plain_errors
+from topwater.errors import SourceError
 from topwater.jobs import Job, read_job
-from topwater.jobs.runner import _session, _tell_missing, run
+from topwater.jobs.display import Display
+from topwater.jobs.runner import _require_usable, _session, _tell_missing, run
 from topwater.jobs.signals import StopFlag
 from topwater.live.folder import EXPLAINED, Folder
 from topwater.spark.running_query import RunningQuery
@@ -207,3 +209,17 @@ def test_columns_of_a_wrong_type(
     with pytest.raises(QueryError, match=expected) as error:
         ran(job(folder, "", setting), spark)
     assert error.value.fix
+
+
+def test_a_run_in_which_no_look_up_was_of_use_ends_with_an_error(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    made = job(tmp_path)
+    display = Display(made, None, None)
+    _require_usable(made, display)
+    display.summary.looked_up, display.summary.nothing_usable = 7, 1
+    display.summary.without_number, display.summary.problems = 7, {"no_value": 7}
+    with pytest.raises(SourceError, match=r"none of 7 look-ups .* \(7 × nothing where") as caught:
+        _require_usable(made, display)
+    assert f"topwater run {made.written.path} --check" in caught.value.fix
+    display.summary.without_number = 6
+    _require_usable(made, display)
