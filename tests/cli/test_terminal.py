@@ -228,7 +228,7 @@ def test_a_wrong_query(folder: Path, expected: str) -> None:
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=/no", "/no is not there"),
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=in", "files of 0 kinds"),
         ("query.rq --service :BKG --stream :S=rdf", "':BKG' is not NAME=PLACE"),
-        ("query.rq --service :BKG=ftp://x/ --stream :S=rdf", "the scheme of 'ftp://x/' is unknown"),
+        ("query.rq --service :BKG=ftp://x/ --stream :S=rdf", "the scheme of ftp://x is unknown"),
     ],
 )
 def test_files_and_places(folder: Path, arguments: str, expected: str) -> None:

@@ -232,6 +232,7 @@ def test_a_cast_takes_remote_texts_for_numbers() -> None:
         ({"url": "https://data.example/sparql"}, "sparql"),
         ({"url": "sparql+https://data.example/sparql", "rate": 5}, "sparql"),
         ({"kind": "sparql", "url": "https://data.example/{key}"}, "sparql"),
+        ({"url": "ftp://data.example/"}, "sparql"),
         ({}, "sparql"),
     ],
 )

@@ -72,7 +72,7 @@ def init(
     epilog=examples_of(
         "topwater run job.toml",
         "topwater run job.toml --check  # is all there that it needs?",
-        "topwater run job.toml --check --key ann  # and what does the source say of ann?",
+        "topwater run job.toml --check --key ann  # and what is ann's value?",
         "topwater run job.toml --set query.k=10 --set sink.path=elsewhere",
         "topwater run job.toml --live  # and watch it in a browser",
         "topwater run query.rq --stream :S=mentions --service :BKG=example:followers",

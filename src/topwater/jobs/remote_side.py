@@ -12,7 +12,7 @@ from topwater import remote
 from topwater.errors import QueryError, lab_missing
 from topwater.jobs.python_names import loaded
 from topwater.protocols import Source
-from topwater.validation import choice_of, mapping_of, require_given, text_of, unknown
+from topwater.validation import choice_of, mapping_of, require_given, shown, suggestion, text_of
 
 EXAMPLE = "example:followers"
 EXAMPLES = "topwater.examples"
@@ -71,7 +71,11 @@ def is_example(given: Any) -> bool:
 def require_example(settings: Mapping[str, Any]) -> None:
     """Raise if there is no such example."""
     if settings["url"] != EXAMPLE:
-        raise unknown(settings["url"], (EXAMPLE,), "url")
+        raise QueryError(
+            f"{shown(settings['url'])} is unknown",
+            field="url",
+            fix=suggestion(settings["url"], (EXAMPLE,)),
+        )
 
 
 @contextlib.contextmanager

@@ -220,6 +220,11 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
     return _SCHEMES[kind](where[len("sparql+") :] if kind == "sparql" else where, **settings)
 
 
+def is_database(where: str) -> bool:
+    """Whether an address is that of a database."""
+    return _SCHEMES.get(_scheme(where)) is sql
+
+
 def _scheme(where: str) -> str:
     """What an address begins with, without the driver; empty if it is not a scheme."""
     found = re.match(r"([a-z][a-z0-9.-]{0,30})(?:\+[a-z0-9+.-]{1,30})?://", where, re.IGNORECASE)

@@ -15,6 +15,7 @@ from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, Key, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Look, Stack, graph_pattern
+from topwater.remote.factory import is_database
 from topwater.rspql.parser.cursor import shown
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Plan, Service
@@ -139,8 +140,8 @@ def service_kind(given: Mapping[str, Any]) -> str:
         return "memory"
     if {"table", "query", "connect_args", "password_env"} & set(given):
         return "sql"
-    if url.partition("://")[0].partition("+")[0].lower() not in ("http", "https", "sparql"):
-        return "sql" if "://" in url else "sparql"
+    if is_database(url):
+        return "sql"
     placed = "{key" in f"{url} {given.get('body', '')}"
     return "http" if placed or "value" in given or "key" in given else "sparql"
 
