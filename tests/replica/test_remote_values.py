@@ -45,3 +45,35 @@ def test_it_follows_a_replica_that_is_restored() -> None:
     values = RemoteValues(other)
     other.restore(replica.snapshot())
     assert values.of_keys(np.array([1, 2])).tolist() == [4.0, 8.0]
+
+
+@pytest.mark.parametrize(
+    ("default", "lacks"), [(None, [False, False, True, False]), (5.0, [False] * 4)]
+)
+def test_keys_that_are_no_result(default: float | None, lacks: list[bool]) -> None:
+    replica = filled()
+    values = RemoteValues(replica, default)
+    assert values.lacking(replica.used()).tolist() == lacks
+    assert np.isnan(values.of_slots(replica.used())).tolist() == lacks
+
+
+def test_why_a_value_is_only_assumed() -> None:
+    replica = filled()
+    assert RemoteValues(replica).assumed(replica.used()) == [None, None, "not_found", "never"]
+    why = np.array(["doubled", "late"], object)
+    replica.miss(replica.used()[2:], 20, why)
+    assert RemoteValues(replica).assumed(replica.used()) == [None, None, "not_found", "late"]
+
+
+def test_without_a_single_number_nothing_is_shown_unless_there_is_a_default() -> None:
+    replica = Replica()
+    slots = replica.slots(np.array([1, 2]))
+    replica.put(slots[:1], np.array([np.nan]), 10, np.array(["null"], object))
+    assert np.isnan(RemoteValues(replica).shown(slots)).all()
+    assert RemoteValues(replica, 3.0).shown(slots).tolist() == [3.0, 3.0]
+    assert RemoteValues(replica).assumed(slots) == ["null", "never"]
+    restored = Replica()
+    restored.restore(replica.snapshot())
+    assert RemoteValues(restored).assumed(slots) == ["null", "never"]
+    restored.restore(replica.snapshot().drop_columns(["why"]))
+    assert RemoteValues(restored).assumed(slots) == ["not_found", "never"], "an older state"

@@ -162,7 +162,7 @@ class Refresher:
         )
 
     def _without_value(self, slots: IntArray) -> int:
-        return int(np.count_nonzero(np.isnan(self.values.of_slots(slots))))
+        return int(np.count_nonzero(self.values.lacking(slots)))
 
     def _freshness(
         self, look_ups: LookUps, precision: float, ndcg: float, without_value: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topwater.model import FloatArray, IntArray, KeyArray
+from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.problems import NEVER
 from topwater.replica.store import Replica
 
@@ -41,6 +41,12 @@ class RemoteValues:
         if self._default is not None or self._replica.holds_numbers:
             return values
         return np.full(len(values), np.nan)
+
+    def lacking(self, slots: IntArray) -> BoolArray:
+        """Which keys are no result, because the remote side has no value for them.  O(slots)."""
+        if self._default is not None:
+            return np.zeros(len(slots), np.bool_)
+        return self._replica.known(slots) & np.isnan(self._replica.value[slots])
 
     def assumed(self, slots: IntArray) -> list[str | None]:
         """Why each value is not one that the source gave; None if it is."""
