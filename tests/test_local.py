@@ -112,3 +112,18 @@ def test_the_public_names_are_there() -> None:
             assert getattr(topwater, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'sparkle'"):
         topwater.sparkle  # noqa: B018
+
+
+def test_variables_may_be_called_like_the_time_of_an_event() -> None:
+    query = """
+        PREFIX : <http://example.org/>
+        SELECT ?event ?time ?value FROM NAMED WINDOW :w ON :s [RANGE PT10S STEP PT10S]
+        WHERE { WINDOW :w { ?event :at ?time . ?event :value ?value } }
+        ORDER BY DESC(?value) LIMIT 1
+    """
+    number = '"{1}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    line = "<x:{0}> <http://example.org/at> <x:t{0}> . <x:{0}> <http://example.org/value> " + number
+    lines = [f"{line.format(*each)} ." for each in ("a4", "b7", "c1")]
+    events = {"time": [1_000, 2_000, 12_000], "value": lines}
+    first, _ = topwater.local.rspql(query, streams={":s": [events]})
+    assert first.rows == [{"event": "x:b", "time": "x:tb", "value": 7.0}]

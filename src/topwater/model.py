@@ -186,6 +186,7 @@ class Counts:
     bad_score: int = 0
     skipped_windows: int = 0
     skipped_files: int = 0
+    forgotten: int = 0  # keys that the replica let go, to stay within its limits
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(Counts)))
@@ -198,10 +199,13 @@ class Counts:
     @property
     def facts(self) -> list[str]:
         """In words, what is worth saying."""
-        facts = [f"{self.events:,} events"]
-        facts += [f"{self.late:,} late"] if self.late else []
-        facts += [f"{self.bad:,} unusable"] if self.bad else []
-        return [*facts, f"{self.skipped_files:,} files skipped"] if self.skipped_files else facts
+        rest = (
+            (self.late, "late"),
+            (self.bad, "unusable"),
+            (self.skipped_files, "files skipped"),
+            (self.forgotten, "forgotten"),
+        )
+        return [f"{self.events:,} events", *(f"{n:,} {what}" for n, what in rest if n)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,9 @@ from topwater.errors import BatchError
 from topwater.local import run
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
-from topwater.monitor.columns import ONLY_TIME, only_finite, read
+from topwater.monitor.columns import only_finite, read
 from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.reduction import reduce_for_shards
 from topwater.query import TopKQuery
 from topwater.windows import FARTHEST, Windows, counting, tumbling
 
@@ -556,11 +557,36 @@ class TestColumnsThatAreNone:
         assert caught.value.fix
 
 
-def test_a_row_that_only_tells_the_time_is_no_event() -> None:
-    batch = columns(who=["a", ONLY_TIME, None, ONLY_TIME], at=[1, 2, 3, None], v=[1.0] * 4)
-    readout = read(query_of(), batch)
+def test_a_heartbeat_tells_the_time_and_is_no_event() -> None:
+    batch = columns(who=["a", "b", None, None], at=[1, 2, 3, None], v=[1.0] * 4)
+    batch |= {"alive": [None, True, False, True]}
+    readout = read(query_of(heartbeat="alive"), batch)
     assert readout.key.to_pylist() == ["a"]
     assert sorted(readout.beats.tolist()) == [2, 3]
     assert readout.counts == Counts(events=2, bad_key=1)
-    counted = read(query_of(window=counting(2), time=None), batch)
+    counted = read(query_of(window=counting(2), time=None, heartbeat="alive"), batch)
     assert (len(counted), counted.counts) == (1, Counts(events=2, bad_key=1))
+    with pytest.raises(BatchError, match="is of type double"):
+        read(query_of(heartbeat="v"), batch)
+
+
+STRANGE = ["\0", "", " ", "\0\0", "#group", "nan", "None", "-1", "\ufffd", "\U0010ffff", "x" * 9**5]
+
+
+def test_a_key_of_text_means_nothing_else() -> None:
+    batch = columns(who=STRANGE, at=[*range(1, 12)], v=[1.0] * 11)
+    readout = read(query_of(), batch)
+    assert readout.key.to_pylist() == STRANGE
+    assert (readout.counts, len(readout.beats)) == (Counts(events=11), 0)
+
+
+def test_bytes_that_are_not_text_are_bad_keys_and_bad_groups() -> None:
+    text = pa.array([b"a", b"\xff\xfe", None, "\xe9".encode("latin-1"), b"b"]).view(pa.string())
+    batch = pa.table({"who": text, "at": [1, 2, 3, 4, 5], "v": [1.0] * 5, "team": ["x"] * 5})
+    readout = read(query_of(), batch)
+    assert readout.key.to_pylist() == ["a", "b"]
+    assert readout.counts == Counts(events=5, bad_key=3)
+    turned = batch.rename_columns(["team", "at", "v", "who"])
+    parts = [part for _, part in reduce_for_shards(query_of(group_by="team"), turned)]
+    assert [part.group for part in parts if part.table.num_rows] == ["a", "b"]
+    assert sum(part.counts.bad_key for part in parts) == 3

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from topwater import QueryError, StateError, TopKMonitor, TopKQuery, counting, run, sliding
-from topwater.model import Answer, Counts
+from topwater import (
+    QueryError,
+    StateError,
+    TopKMonitor,
+    TopKQuery,
+    counting,
+    run,
+    sliding,
+    tumbling,
+)
+from topwater.model import Answer, Counts, Fetched, KeyArray
 from topwater.monitor.grouped import GroupedMonitor
-from topwater.testing import Scripted
+from topwater.testing import HandClock, Scripted
 
 GROUPS = ["north", "south", "east", None]
 
@@ -154,3 +165,128 @@ def test_bad_settings_are_named() -> None:
         GroupedMonitor.build(query_of(group_by=None))
     with pytest.raises(StateError, match="another query"):
         GroupedMonitor.build(query_of(k=4), GroupedMonitor.build(query_of()).snapshot())
+
+
+class Taking:
+    """A source that takes its time, on a clock that is moved by hand; it answers nothing."""
+
+    punctual = True
+
+    def __init__(self, clock: HandClock, share: float) -> None:
+        self.clock, self.share = clock, share
+        self.asked: list[tuple[str, float]] = []
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        assert deadline is not None
+        self.asked.append((keys[0], deadline))
+        self.clock.move(self.share * deadline)
+        return Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool), self.share * deadline)
+
+
+def timed_query(deadline: str = "1 s") -> TopKQuery:
+    refresh = {"remote": "worth", "default": 1.0, "budget": {"deadline": deadline}}
+    return query_of(window=tumbling(40), take={"n": "count"}, score="n * worth", refresh=refresh)
+
+
+def events_of(groups: int, at: int) -> dict[str, Any]:
+    """One key for each group, which says of which."""
+    names = [f"k{each}" for each in range(groups)]
+    return {"at": [at] * groups, "who": names, "value": [1.0] * groups, "where": names}
+
+
+def test_groups_of_a_window_share_its_deadline_evenly() -> None:
+    clock = HandClock()
+    source = Taking(clock, share=1.0)
+    monitor = GroupedMonitor.build(timed_query(), source=source, clock=clock)
+    monitor.ingest(events_of(6, at=30))
+    answers = monitor.close_until(41)
+    assert [answer.group for answer in answers] == [f"k{each}" for each in range(6)]
+    assert 0.8 < clock.now() <= 1.0
+    given = [deadline for _, deadline in source.asked]
+    assert len(given) == 6
+    assert max(given) < 1.5 * min(given)
+
+
+def test_what_a_group_does_not_use_goes_to_the_others() -> None:
+    clock = HandClock()
+    source = Taking(clock, share=0.1)
+    monitor = GroupedMonitor.build(timed_query(), source=source, clock=clock)
+    monitor.ingest(events_of(6, at=30))
+    monitor.close_until(41)
+    given = [deadline for _, deadline in source.asked]
+    assert given == sorted(given)
+    assert given[-1] > 4 * given[0]
+
+
+def test_of_many_groups_each_has_its_turn_in_some_window() -> None:
+    clock = HandClock()
+    source = Taking(clock, share=1.0)
+    monitor = GroupedMonitor.build(timed_query(), source=source, clock=clock)
+    for window in range(70):
+        monitor.ingest(events_of(60, at=40 * window + 30))
+        before = clock.now()
+        assert len(monitor.close_until(40 * window + 41)) == 60
+        assert clock.now() - before <= 1.0
+    assert {key for key, _ in source.asked} == {f"k{each}" for each in range(60)}
+    assert min(deadline for _, deadline in source.asked) > 0.005
+
+
+def test_several_windows_that_close_together_have_a_deadline_each() -> None:
+    clock = HandClock()
+    source = Taking(clock, share=1.0)
+    monitor = GroupedMonitor.build(timed_query(), source=source, clock=clock)
+    for window in range(3):
+        monitor.ingest(events_of(4, at=200 * window + 30))
+    answers = monitor.flush()
+    ends = [answer.window.end for answer in answers]
+    assert ends == sorted(ends)
+    assert 0.7 * len({*ends}) < clock.now() <= len({*ends})
+
+
+def test_a_hanging_source_holds_up_all_groups_together_no_longer_than_the_deadline() -> None:
+    released = threading.Event()
+
+    class Hanging:
+        def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+            released.wait(30)
+            raise OSError
+
+    monitor = GroupedMonitor.build(timed_query("400 ms"), source=Hanging())
+    monitor.ingest(events_of(6, at=30))
+    begun = time.perf_counter()
+    answers = monitor.close_until(41)
+    spent = time.perf_counter() - begun
+    released.set()
+    assert len(answers) == 6
+    assert spent < 0.6
+
+
+def test_replicas_of_all_groups_keep_to_one_memory_and_tell_what_they_forgot() -> None:
+    memory = 200_000
+    refresh = {"remote": "worth", "default": 1.0, "budget": None, "memory": memory}
+    query = query_of(window=tumbling(40), take={"n": "count"}, score="n * worth", refresh=refresh)
+    monitor = GroupedMonitor.build(query, source=Scripted({}))
+    asked = told = 0
+    for window in range(10):
+        keys = [f"{window}-{each}" for each in range(300)]
+        groups = ["large"] * 280 + [f"g{each % 10}" for each in range(20)]
+        times = [40 * window + 30] * 300
+        monitor.ingest({"at": times, "who": keys, "value": [1.0] * 300, "where": groups})
+        answers = monitor.close_until(40 * window + 41)
+        asked += sum(answer.freshness.fetched for answer in answers if answer.freshness)
+        told += sum(answer.counts.forgotten for answer in answers)
+        assert sum(each.replica_size for each in monitor._monitors.values()) <= memory
+    held = {group: each._refresher for group, each in monitor._monitors.items()}
+    kept = {group: len(each.replica) for group, each in held.items() if each is not None}
+    assert asked == 3_000
+    assert sum(kept.values()) + told + monitor._counts.forgotten == asked
+    assert [kept[f"g{each}"] for each in range(10)] == [20] * 10
+
+
+def test_a_group_is_called_as_it_likes() -> None:
+    names = ["", "\0", "#group", "None"]
+    batch = {"at": [1] * 4, "who": [1, 2, 3, 4], "value": [1.0] * 4, "where": names}
+    monitor = GroupedMonitor.build(query_of())
+    monitor.ingest(batch)
+    again = GroupedMonitor.build(query_of(), monitor.snapshot())
+    assert sorted(str(answer.group) for answer in again.flush()) == sorted(names)

@@ -35,7 +35,7 @@ WINDOWS = (
     counting(6),
 )
 AGGREGATES = ("count", "sum", "mean", "min", "max", "last")
-NAMES = ["", "a", "B", "é", "日本", "\U0001f40b", "a\0b"]
+NAMES = ["", "a", "B", "é", "日本", "\U0001f40b", "a\0b", "\0"]
 
 
 def query_of(**changes: Any) -> TopKQuery:

@@ -42,7 +42,7 @@ def test_each_form_of_contents_is_described() -> None:
     monitor.ingest(BATCH)
     monitor.close_until(5)
     kept = describe(monitor.snapshot()).rankings[0]
-    assert (kept.holds, kept.keys, kept.fetched, kept.oldest_fetch) == ("candidates", 2, 1, 4)
+    assert (kept.holds, kept.keys, kept.fetched, kept.oldest_fetch) == ("candidates", 1, 1, 4)
 
 
 def test_groups_are_described_one_by_one() -> None:

@@ -127,6 +127,7 @@ class TestRoundTrips:
             "jump": 7,
             "group_by": "c",
             "empty_windows": 0,
+            "heartbeat": "d",
         }
         assert {*changed, "refresh"} == {field.name for field in fields(query)}
         for name, value in changed.items():

@@ -57,3 +57,32 @@ def test_a_restart_may_number_slots_anew(width: int) -> None:
     again.restore(pa.table(table.snapshot(slots(5, 7))), slots(0, 1))
     assert again.at(slots(0, 1)).tolist() == rows[[2, 0]].tolist()
     assert list(table.snapshot(slots())) == ["sums"]
+
+
+def test_slots_that_were_only_read_or_reset_take_no_room() -> None:
+    table = SlotTable("sums", 100)
+    table.at(np.arange(1_000_000))
+    table.reset(np.arange(1_000_000))
+    assert table._rows.nbytes == 0
+    for slot in range(0, 1_000_000, 1_000):
+        table.put(slots(slot), np.ones((1, 100)))
+        table.reset(slots(slot - 1_000) if slot else slots())
+    assert len(table._rows) < 64
+    assert table.holds(slots(999_000, 998_000)).tolist() == [True, False]
+
+
+def test_a_restart_takes_rows_of_one_length_as_they_were_written_before() -> None:
+    flat = pa.array([1.0, 2.0, 3.0, 4.0])
+    again = SlotTable("sums", 2)
+    again.restore(pa.table({"sums": pa.FixedSizeListArray.from_arrays(flat, 2)}), slots(5, 3))
+    assert again.at(slots(3, 5)).tolist() == [[3, 4], [1, 2]]
+
+
+def test_a_snapshot_has_nothing_of_what_was_not_learnt() -> None:
+    table, again = SlotTable("sums", 2, empty=7.0), SlotTable("sums", 2, empty=7.0)
+    table.put(slots(1), np.array([[1.0, 2.0]]))
+    column = table.snapshot(slots(0, 1, 2))["sums"]
+    assert column.to_pylist() == [[], [1.0, 2.0], []]
+    again.restore(pa.table({"sums": column}), slots(0, 1, 2))
+    assert again.at(slots(0, 1, 2)).tolist() == [[7, 7], [1, 2], [7, 7]]
+    assert again.holds(slots(0, 1, 2)).tolist() == [False, True, False]

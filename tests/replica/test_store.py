@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,59 @@ def test_a_state_without_a_column_is_refused() -> None:
     replica.slots(np.array([1]))
     with pytest.raises(StateError, match="the replica's state can't be read"):
         Replica().restore(replica.snapshot().drop_columns(["hints"]))
+
+
+def test_a_key_on_loan_goes_unless_something_was_asked_of_it() -> None:
+    replica = Replica()
+    slots = replica.lend(np.array(["a", "b", "c", "d"], object))
+    replica.present(slots, 0, 5)
+    replica.put(slots[1:2], np.array([1.0]), at=5)
+    replica.miss(slots[3:], at=5)
+    assert replica.keys(slots).tolist() == ["a", "b", "c", "d"]
+    assert sorted(replica.reclaim().tolist()) == sorted(slots[[0, 2]].tolist())
+    assert replica.keys(replica.used()).tolist() == ["b", "d"]
+    assert replica.find(np.array(["a", "b"], object)).tolist() == [-1, slots[1]]
+    np.testing.assert_equal(replica.remembered(np.array(["a", "b"], object)), [np.nan, 1.0])
+    (again,) = replica.lend(np.array(["z"], object))
+    assert (replica.window[again], replica.seen[again]) == (-1, NEVER)
+    assert len(replica.reclaim()) == 1
+    assert len(replica.reclaim()) == 0
+
+
+def test_keys_that_come_and_go_take_no_room() -> None:
+    replica = Replica()
+    for start in range(0, 100_000, 1_000):
+        slots = replica.lend(np.arange(start, start + 1_000))
+        replica.put(slots[:1], np.ones(1), at=start)
+        replica.reclaim()
+    assert len(replica) == 100
+    assert replica.capacity <= 2_048
+    assert replica.size < 100 * 400
+
+
+@pytest.mark.parametrize("names", [["key"], ["a", "k" * 5_000]])
+def test_the_oldest_go_when_the_bytes_do_not_suffice(names: list[str]) -> None:
+    replica = Replica(memory=100_000)
+    replica.learnt = 400
+    for window in range(500):
+        keys = np.array([f"{names[at % len(names)]}{window}-{at}" for at in range(10)], object)
+        slots = replica.lend(keys)
+        replica.present(slots, window, window)
+        replica.put(slots, np.ones(10), window)
+        replica.reclaim()
+        replica.forget(replica.surplus(keep=slots[:0]))
+        assert replica.size <= 100_000
+        kept = replica.keys(replica.used())
+        assert set(kept.tolist()) >= set(keys[:5].tolist())
+    assert replica.size > 80_000
+    each = (replica.size - sum(map(sys.getsizeof, kept))) / len(kept)
+    assert 400 + 12 * 8 < each < 800
+
+
+def test_even_a_window_that_is_too_large_keeps_to_the_bytes_unless_it_is_held() -> None:
+    replica = Replica(memory=10_000)
+    slots = replica.slots(np.arange(1_000))
+    replica.put(slots, np.ones(1_000), at=1)
+    assert len(replica.surplus(keep=slots)) == 0
+    replica.forget(replica.surplus(keep=slots[:0]))
+    assert 0 < replica.size <= 10_000

@@ -30,7 +30,7 @@ DRAWN = """\
   score    0.3 * mentionCount + 0.7 * followerCount, the largest first
      │
   list     one row for each ?user in each of 3 panes: it grows with the keys
-     │     and a replica: one remembered value for each key
+     │     and a replica, at most 64 MB: beyond it the keys longest unseen are forgotten
   answer   ?user ?score
 
 exact:

@@ -28,7 +28,7 @@ the 5 best of each window
   score    n + followers, the largest first
      │
   list     one row for each user in each of 5 panes, for each team: it grows with the keys
-     │     and a replica: one remembered value for each key
+     │     and a replica, at most 64 MB: beyond it the keys longest unseen are forgotten
   late     events may come 10 s out of order
 
 exact:

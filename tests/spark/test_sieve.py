@@ -11,7 +11,6 @@ import pytest
 
 from topwater import Formula, TopKQuery, sliding
 from topwater.model import Counts
-from topwater.monitor.columns import ONLY_TIME
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.spark import sieve
@@ -29,6 +28,7 @@ START = 1_000
 QUERY = TopKQuery(key="id", time="at", score="x", k=5, window=sliding("1 s", "100 ms", start=START))
 ODD_SCORES = [None, float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1e300, -5e-324]
 ODD_TIMES = [None, START, START - 1, START + 1, -5, 2**53 - 1, 2**53, -(2**53), 2**63 - 1]
+BEATS = [True, None, *[False] * 8]
 
 
 def draw(rng: np.random.Generator, rows: int, *, text: bool) -> pa.Table:
@@ -40,14 +40,15 @@ def draw(rng: np.random.Generator, rows: int, *, text: bool) -> pa.Table:
         for at in rng.integers(0, rows, rows // 8):
             column[at] = odd[rng.integers(len(odd))]
     if text:
-        keys = [None if key is None else ("", "ä\U0001f600", "\0")[key % 3] * key for key in keys]
-        keys = [ONLY_TIME if rng.random() < 0.1 else key for key in keys]
-    kind = pa.string() if text else pa.int64()
+        names = (b"", "ä\U0001f600".encode(), b"\0", b"\xff")
+        keys = [None if key is None else names[key % 4] * min(key, 7) for key in keys]
+    made = pa.array(keys, pa.binary()).view(pa.string()) if text else pa.array(keys, pa.int64())
     return pa.table(
         {
             "at": pa.array(times, pa.int64()),
             "x": pa.array(scores, pa.float64()),
-            "id": pa.array(keys, kind),
+            "id": made,
+            "beat": pa.array([BEATS[each] for each in rng.integers(0, len(BEATS), rows)]),
         }
     )
 
@@ -83,6 +84,8 @@ def test_a_portion_is_the_same(spark: SparkSession, tmp_path: Path, seed: int, t
     query = replace(QUERY, k=int(rng.choice([1, 5, 40, 10_000])))
     if seed % 2:
         query = replace(query, score=Formula("x * 2 + abs(x)", order="smallest"))
+    if seed % 3:
+        query = replace(query, heartbeat="beat")
     (ours,) = in_java(one_file(spark, tmp_path, table), query)
     same(ours, reduce_batch(query, table))
 
@@ -124,11 +127,12 @@ def test_all_rows_may_tie(spark: SparkSession, tmp_path: Path) -> None:
     assert ours.times.events.tolist() == [rows]
 
 
-def test_tasks_are_told_apart_and_together_make_the_whole(spark: SparkSession) -> None:
+def test_tasks_are_told_apart_and_together_make_the_whole(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(4)
     table = draw(rng, 2_000, text=True)
-    events = spark.createDataFrame(table).repartition(3)
-    parts = in_java(events, QUERY)
+    parts = in_java(one_file(spark, tmp_path, table).repartition(3), QUERY)
     assert len(parts) == 3
     whole = reduce_batch(QUERY, table)
     assert sum((part.counts for part in parts), Counts()) == whole.counts

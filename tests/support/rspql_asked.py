@@ -11,6 +11,7 @@ from rdflib.plugins.sparql.parser import parseQuery
 from topwater import Answer, run
 from topwater.rspql import Plan, parse
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.plan import SILENT
 from topwater.rspql.rdf.term_values import ERROR
 from topwater.testing import Scripted
 
@@ -39,7 +40,7 @@ def answered(plan: Plan, rows: Rows, remote: Mapping[str, float] | None = None) 
     count = len(next(iter(rows.values())))
     rows = {name: [0.0] * count for name in plan.numbers if name.endswith(ERROR)} | dict(rows)
     source = None if remote is None else Scripted(dict(remote))
-    return list(run(plan.query(), [dict(rows)], source=source))
+    return list(run(plan.query(), [{SILENT: [False] * count, **rows}], source=source))
 
 
 def algebra_of(sparql: str) -> tuple[Document, Any]:

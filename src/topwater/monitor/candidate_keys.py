@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from topwater.candidates.objects import Candidates, Memory, Objects, Traces, places
 from topwater.candidates.rescorable import UNSCORED, UNSEEN, build
-from topwater.model import FloatArray, IntArray, Items, KeyArray, Millis
+from topwater.model import Counts, FloatArray, IntArray, Items, KeyArray, Millis
 from topwater.monitor.open_windows import WindowResult
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.store import NEVER
 from topwater.scoring.aggregates import Aggregation
 from topwater.tables import column, keys_from_arrow, keys_to_arrow, pack, unpack
 
@@ -118,7 +119,7 @@ class CandidateKeys:
             last_event=known.time,
         )
         unread = self._list.forgotten(window)
-        ranking = self._refresher.refresh(view)
+        ranking = self._refresher.refresh(view, hold=True)
         self._rescore_changed(known, *self._changed_outside(view, ranking.look_ups.keys))
         top = self._list.top(window)
         top = top.take(top.score > UNSCORED)
@@ -128,6 +129,7 @@ class CandidateKeys:
         return WindowResult(
             Items(top.score, top.time, top.key),
             kept,
+            Counts(bad_score=ranking.unscored, forgotten=ranking.forgotten),
             values={self._name: self._sign * top.stream},
             ranking=replace(self._of(top, view, ranking), exact=exact),
         )
@@ -201,20 +203,22 @@ class CandidateKeys:
     def _of(self, top: Candidates, view: WindowView, ranking: Ranking) -> Ranking:
         """The same for what the list shows: also keys that it did not know before."""
         shown = places(view.keys[ranking.rows], top.key)
-        slots = self._refresher.replica.find(top.key)
-        known = self._refresher.replica.known(slots)
-        age = view.end - self._refresher.replica.fetched[slots]
+        replica = self._refresher.replica
+        slots = replica.lend(top.key)
+        fetched, values = replica.fetched[slots], self._refresher.values
         confidence = np.ones(len(top))
         confidence[shown >= 0] = ranking.confidence[shown[shown >= 0]]
-        return replace(
+        found = replace(
             ranking,
             rows=places(view.keys, top.key),
             scores=top.score,
-            remote=self._refresher.values.shown(slots),
-            assumed=self._refresher.values.assumed(slots),
-            age=np.where(known, age, -1),
+            remote=values.shown(slots),
+            assumed=values.assumed(slots),
+            age=np.where(fetched == NEVER, -1, view.end - fetched),
             confidence=confidence,
         )
+        replica.reclaim()
+        return found
 
 
 def _events(found: Items) -> zip[tuple[object, int]]:

@@ -34,9 +34,6 @@ _ACCEPTED = (
     "pass a table of Arrow, pandas or Polars, a mapping of equally long arrays, or a list of rows"
 )
 
-ONLY_TIME = "\0"
-"""A key of text that stands for no event: its row tells the time, and is counted nowhere."""
-
 _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)}
 
 
@@ -44,8 +41,8 @@ _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)
 class Readout:
     """The rows of a batch that can be used: time in milliseconds, keys as Arrow data.
 
-    ``beats`` are the times of rows without a key, or with :data:`ONLY_TIME` for one: of no use,
-    but they tell how late it is.
+    ``beats`` are the times of heartbeats and of rows without a key: of no use, but they tell how
+    late it is.
     """
 
     time: IntArray
@@ -78,9 +75,8 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
         time, time_ok = _times(_column(table, query.time, "time"), query.time)
-    key_ok, silent = _present(key), _only_time(key)
-    if silent.any():
-        key_ok &= ~silent
+    silent = heartbeats(table, query.heartbeat)
+    key_ok = _present(key) & ~silent
     early = time_ok & (time <= query.window.start)
     if query.window.by == "count":
         early[:] = False
@@ -148,8 +144,7 @@ def of_query(query: TopKQuery, batch: Batch) -> pa.Table:
     So the error, when it is read, can say which columns there are.
     """
     table = as_table(batch)
-    named = (query.key, query.time, query.group_by, *query.value_columns)
-    names = [*dict.fromkeys(name for name in named if name is not None)]
+    names = [*query.columns]
     whole = all(table.column_names.count(name) == 1 for name in names)
     return table.select(names) if whole else table
 
@@ -231,14 +226,39 @@ def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
             f"the {role} column {name!r} is of type {kind}",
             fix="keys are strings or integers up to 64 bits: cast the column first",
         )
-    return column.cast(pa.int64()) if pa.types.is_integer(kind) else column.cast(pa.large_string())
+    if pa.types.is_integer(kind):
+        return column.cast(pa.int64())
+    return _readable(column.cast(pa.large_string()))
 
 
-def _only_time(key: pa.Array) -> BoolArray:
-    """Which rows are not events."""
-    if not pa.types.is_large_string(key.type):
-        return np.zeros(len(key), bool)
-    found = pc.fill_null(pc.equal(key, ONLY_TIME), False)
+def _readable(text: pa.Array) -> pa.Array:
+    """Text, and null where the bytes are not UTF-8: neither Parquet nor Spark looks at them."""
+    try:
+        text.validate(full=True)
+    except pa.ArrowInvalid:
+        plain = [_decoded_text(each) for each in text.cast(pa.large_binary()).to_pylist()]
+        return pa.array(plain, pa.large_string())
+    return text
+
+
+def _decoded_text(given: bytes | None) -> str | None:
+    try:
+        return None if given is None else given.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def heartbeats(table: pa.Table, name: str | None) -> BoolArray:
+    """Which rows are not events, but signs of life."""
+    if name is None:
+        return np.zeros(table.num_rows, bool)
+    column = _column(table, name, "heartbeat")
+    if not (pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
+        raise BatchError(
+            f"the heartbeat column {name!r} is of type {column.type}",
+            fix="use booleans: true where a row is not an event",
+        )
+    found = pc.fill_null(column.cast(pa.bool_()), False)
     return np.asarray(found.to_numpy(zero_copy_only=False))
 
 

@@ -40,6 +40,13 @@ class FilledWindows:
         """The last window that holds something."""
         return self._pairs[-1][1]
 
+    def first_from(self, window: int | None) -> int | None:
+        """The first of them, or the first that is not before ``window``."""
+        for first, last in self._pairs:
+            if window is None or last >= window:
+                return first if window is None else max(first, window)
+        return None
+
     def note(self, panes: IntArray) -> None:
         """Something came in these panes, which ascend."""
         # A step between two panes that is longer than a window leaves windows with neither.

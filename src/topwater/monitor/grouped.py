@@ -34,7 +34,7 @@ class GroupedMonitor:
     A group is answered for every window in which it has items, and for no other. All groups see
     the same time, so one that falls silent is answered no later than the rest. Of silent groups
     the replicas are kept, the latest 64 or as many as there are other groups; what is older is
-    forgotten.
+    forgotten. Groups of one window share its deadline.
 
     Examples
     --------
@@ -62,6 +62,7 @@ class GroupedMonitor:
         self._each = replace(query, group_by=None, empty_windows=0)
         # One for all groups: they share the source's guard, and so its thread.
         self._remote = remote
+        self._seconds = None if query.refresh is None else query.refresh.budget.seconds
         self._on_miss = on_miss
         self._keep_late = keep_late
         self._late: list[pa.Table] = []
@@ -180,7 +181,7 @@ class GroupedMonitor:
 
     def _answers_until(self, watermark: Millis | None) -> list[Answer]:
         """Of all groups, by their windows' ends; None for the end of the stream."""
-        answers = []
+        answers = self._answers_in_turn(watermark)
         for group in sorted(self._monitors):
             monitor = self._monitors[group]
             closed = monitor.flush() if watermark is None else monitor.close_until(watermark)
@@ -188,10 +189,44 @@ class GroupedMonitor:
             if monitor.idle:
                 self._counts += replace(monitor.take_counts(), skipped_windows=0)
         self._forget()
-        answers.sort(key=lambda answer: answer.window.end)
+        self._forget_surplus()
+        answers.sort(key=lambda answer: (answer.window.end, answer.group))
         if answers:
             answers[0] = replace(answers[0], counts=answers[0].counts + self._counts)
             self._counts = Counts()
+        return answers
+
+    def _answers_in_turn(self, watermark: Millis | None) -> list[Answer]:
+        """Where there is a deadline: window by window, as all groups of a window share its time."""
+        if self._remote is None or self._seconds is None:
+            return []
+        until = None if watermark is None else self.query.window.last_complete(watermark)
+        waiting = [(monitor.next_filled(), group) for group, monitor in self._monitors.items()]
+        turns = sorted((window, group) for window, group in waiting if window is not None)
+        answers: list[Answer] = []
+        while turns and (until is None or turns[0][0] <= until):
+            window = turns[0][0]
+            groups = [group for number, group in turns if number == window]
+            answers += self._answers_of(window, groups, self._remote.clock)
+            later = [(self._monitors[group].next_filled(), group) for group in groups]
+            later += [turn for turn in turns if turn[0] != window]
+            turns = sorted((number, group) for number, group in later if number is not None)
+        return answers
+
+    def _answers_of(self, window: int, groups: list[Key], clock: Clock) -> list[Answer]:
+        """Each group gets its part of the time that is left, and who is first changes."""
+        assert self._seconds is not None  # noqa: S101  for the type checker
+        close, ends = self.query.window.window(window).end + 1, clock.now() + self._seconds
+        first = window % len(groups)
+        answers: list[Answer] = []
+        for done, group in enumerate(groups[first:] + groups[:first]):
+            monitor, left = self._monitors[group], max(0.0, ends - clock.now())
+            # Where there are many groups a fair part is too short for all: then some have to wait.
+            within = max(left / (len(groups) - done), monitor.least_seconds)
+            if within > left:
+                within = 0.0 if done else left
+            closed = monitor.close_until(close, within=within)
+            answers += [_of_group(answer, group) for answer in closed]
         return answers
 
     def _forget(self) -> None:
@@ -202,7 +237,36 @@ class GroupedMonitor:
             kept = max(_SILENT, len(self._monitors) - len(silent))
         silent.sort(key=lambda group: (self._monitors[group].watermark or 0, group))
         for group in silent[: max(0, len(silent) - kept)]:
-            del self._monitors[group]
+            self._counts += Counts(forgotten=self._monitors.pop(group).forget_beyond(0))
+
+    def _forget_surplus(self) -> None:
+        """All replicas together have the memory of one: the largest have to give way."""
+        memory = None if self.query.refresh is None else self.query.refresh.memory
+        if memory is None:
+            return
+        sizes = {group: monitor.replica_size for group, monitor in self._monitors.items()}
+        if sum(sizes.values()) <= memory:
+            return
+        most = fair_limit([*sizes.values()], memory)
+        for group in sorted(group for group, size in sizes.items() if size > most):
+            self._counts += Counts(forgotten=self._monitors[group].forget_beyond(most))
+
+
+def fair_limit(sizes: list[int], total: int) -> int:
+    """The limit for each under which all of them together keep to ``total``.
+
+    Examples
+    --------
+    >>> fair_limit([10, 50, 90], 100)
+    45
+    """
+    ascending, left = sorted(sizes), total
+    for done, size in enumerate(ascending):
+        share = left // (len(ascending) - done)
+        if size > share:
+            return share
+        left -= size
+    return max(ascending, default=0)
 
 
 def _of_group(answer: Answer, group: Key) -> Answer:

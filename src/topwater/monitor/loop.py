@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import reduce
@@ -81,6 +82,7 @@ class TopKMonitor:
         self._counts = Counts()
         self._ranges = RunningRanges()
         self._hint = no_hint()
+        self._within = math.inf
         self._open = _open_windows(query, 0, self._refresher)
         if state is not None:
             self._restore(state)
@@ -236,8 +238,30 @@ class TopKMonitor:
         current = self._next_window()
         return None if current is None else self.query.window.window(current).end + 1
 
-    def close_until(self, watermark: Millis) -> list[Answer]:
-        """Answer every window that closes before ``watermark``."""
+    def next_filled(self) -> int | None:
+        """The number of the next window that holds something."""
+        return self._filled.first_from(self._current)
+
+    @property
+    def least_seconds(self) -> float:
+        """With less time than this, a look-up would hardly come back."""
+        return 0.0 if self._refresher is None else self._refresher.least_seconds
+
+    @property
+    def replica_size(self) -> int:
+        """About how many bytes the replica takes."""
+        return 0 if self._refresher is None else self._refresher.replica.size
+
+    def forget_beyond(self, memory: int) -> int:
+        """Let the replica forget until it takes no more bytes than that; how many keys went."""
+        return 0 if self._refresher is None else self._refresher.forget_surplus(memory=memory)
+
+    def close_until(self, watermark: Millis, *, within: float = math.inf) -> list[Answer]:
+        """Answer every window that closes before ``watermark``.
+
+        ``within`` is for rankings that share a deadline: the seconds that are this one's.
+        """
+        self._within = within
         until = self.query.window.last_complete(min(index(watermark), _END_OF_TIME))
         current = self._next_window()
         if current is None or until < current:
@@ -325,7 +349,7 @@ class TopKMonitor:
     def _answer_filled(self, current: int, last: int) -> list[Answer]:
         self._empty = 0
         if self._refresher is not None:
-            self._refresher.begin()
+            self._refresher.begin(self._within)
         results = self._open.answers(current, last)
         return [self._answer_with(window, each) for window, each in enumerate(results, current)]
 

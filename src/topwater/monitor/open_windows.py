@@ -180,15 +180,16 @@ class WindowKeys:
         finite = np.flatnonzero(np.isfinite(scores))
         # Row numbers stand for the keys, so that what the stream contributed can be told too.
         order = np.lexsort((view.keys[finite], -view.last_event[finite], -scores[finite]))
-        return self._result(view, finite[order][: self._query.k], scores, kept)
+        best = finite[order][: self._query.k]
+        unscored = len(scores) - len(finite)
+        return self._result(view, best, scores[best], kept, Counts(bad_score=unscored))
 
     def _by_both(self, view: WindowView, kept: int) -> WindowResult:
         """The best by the stream and the replica, which is refreshed first."""
         assert self._refresher is not None  # noqa: S101  for the type checker
         ranking = self._refresher.refresh(view)
-        scores = np.zeros(len(view.keys))
-        scores[ranking.rows] = ranking.scores
-        return self._result(view, ranking.rows, scores, kept, ranking)
+        counts = Counts(bad_score=ranking.unscored, forgotten=ranking.forgotten)
+        return self._result(view, ranking.rows, ranking.scores, kept, counts, ranking)
 
     @staticmethod
     def _result(
@@ -196,12 +197,12 @@ class WindowKeys:
         rows: IntArray,
         scores: FloatArray,
         kept: int,
+        counts: Counts,
         ranking: Ranking | None = None,
     ) -> WindowResult:
-        bad = int(np.count_nonzero(~np.isfinite(scores)))
-        items = Items(scores[rows], view.last_event[rows], view.keys[rows])
+        items = Items(scores, view.last_event[rows], view.keys[rows])
         values = {name: column[rows] for name, column in view.values.items()}
-        return WindowResult(items, kept, Counts(bad_score=bad), values, ranking)
+        return WindowResult(items, kept, counts, values, ranking)
 
     def _merge(self) -> pa.Table:
         """One row per pane and key, the panes ascending."""

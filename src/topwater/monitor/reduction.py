@@ -15,7 +15,15 @@ import pyarrow.compute as pc
 
 from topwater.candidates.runs import reduce
 from topwater.model import Counts, FloatArray, IntArray, Items, Key
-from topwater.monitor.columns import Batch, Readout, keys_of, of_query, only_finite, read
+from topwater.monitor.columns import (
+    Batch,
+    Readout,
+    heartbeats,
+    keys_of,
+    of_query,
+    only_finite,
+    read,
+)
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
@@ -106,10 +114,10 @@ def reduce_for_shards(
 
 
 def _by_group(query: TopKQuery, name: str, batch: Batch) -> Iterator[PartialBatch]:
-    """One part per group; and one for the rows without a group: they count as without a key."""
+    """One part per group; one for heartbeats; and one for rows without a group: a bad key."""
     table = of_query(query, batch)
     coded = pc.dictionary_encode(keys_of(table, name, "group_by"))
-    codes = np.asarray(coded.indices.fill_null(-1))
+    codes = np.where(heartbeats(table, query.heartbeat), -1, coded.indices.fill_null(-1))
     lost = table.filter(pa.array(codes < 0))
     if lost.num_rows:
         at = lost.column_names.index(query.key)

@@ -92,6 +92,9 @@ class TopKQuery:
     empty_windows
         How many windows without any item are answered in a row. After that they are only
         counted, so that one wrong date does not cause a million empty answers.
+    heartbeat
+        A column of booleans, for streams that carry signs of life: a row where it is true is not an
+        event, has no key, and is counted nowhere. It only tells the time.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class TopKQuery:
     group_by: str | None = None
     refresh: RefreshSettings | None = None
     empty_windows: int = 1_000
+    heartbeat: str | None = None
 
     def __init__(
         self,
@@ -133,6 +137,7 @@ class TopKQuery:
         group_by: str | None = None,
         refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
         empty_windows: int = 1_000,
+        heartbeat: str | None = None,
     ) -> None:
         put = functools.partial(object.__setattr__, self)
         put("key", column_of(key, "key"))
@@ -149,6 +154,7 @@ class TopKQuery:
         put("refresh", None if refresh is None else RefreshSettings.of(refresh))
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
+        put("heartbeat", None if heartbeat is None else column_of(heartbeat, "heartbeat"))
         check_query(self)
 
     @property
@@ -175,6 +181,12 @@ class TopKQuery:
         """The numeric columns of the stream that are read."""
         aggregation = self.aggregation
         return self.score.columns if aggregation is None else aggregation.columns
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the stream that are read, each once."""
+        named = (self.key, self.time, self.group_by, self.heartbeat, *self.value_columns)
+        return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def forgets_keys(self) -> bool:

@@ -19,6 +19,7 @@ _MINUTE: Millis = 60_000
 _RATES = 24
 _PRIOR_WEIGHT = 2.0
 _CHANCES = (0.0, 0.05, 0.15, 0.35, 0.65, 0.95)
+_GREATEST = 1e140
 
 
 class RateBeliefs:
@@ -59,6 +60,11 @@ class RateBeliefs:
         self._log = SlotTable("rate_log", size)
         self._share = SlotTable("rate_share", size)
         self.pooled = np.zeros(size)
+
+    @property
+    def bytes_per_key(self) -> int:
+        """What a key that was polled takes."""
+        return self._log.bytes_per_key + self._share.bytes_per_key
 
     @property
     def prior(self) -> FloatArray:
@@ -107,6 +113,7 @@ class RateBeliefs:
 
     def reset(self, slots: IntArray) -> None:
         """Forget these slots."""
+        slots = slots[self._share.holds(slots)]
         self.pooled -= self._share.at(slots).sum(axis=0)
         self._log.reset(slots)
         self._share.reset(slots)
@@ -153,7 +160,7 @@ class ValueModel:
     def start(self, values: FloatArray) -> None:
         """Begin with the values that the replica holds."""
         # Sorted, because sums depend on the order, and a restart changes it.
-        values = np.sort(values[np.isfinite(values)])
+        values = np.sort(_moderate(values[np.isfinite(values)]))
         if not len(values):
             return
         with np.errstate(over="ignore"):
@@ -179,7 +186,7 @@ class ValueModel:
         moved = polls.changed & np.isfinite(polls.before) & np.isfinite(polls.after)
         if not moved.any():
             return
-        before, after = polls.before[moved], polls.after[moved]
+        before, after = _moderate(polls.before[moved]), _moderate(polls.after[moved])
         if self._sums is None:
             self.start(after)
             return
@@ -217,6 +224,11 @@ class ValueModel:
         if not len(self._residuals):
             return np.zeros(1)
         return np.asarray(np.quantile(self._residuals, _middles(count)))
+
+
+def _moderate(values: FloatArray) -> FloatArray:
+    """Values whose sums and squares are numbers."""
+    return np.clip(values, -_GREATEST, _GREATEST)
 
 
 def _middles(count: int) -> FloatArray:

@@ -49,6 +49,11 @@ class Learners:
         if entry.needs_rates and settings.estimator is not None:
             self.rates = _estimator(settings.estimator, replica)
 
+    @property
+    def bytes_per_key(self) -> int:
+        """What all of them keep for a key that was polled."""
+        return sum(getattr(part, "bytes_per_key", 0) for part in self.parts())
+
     def observe(self, polls: Polls) -> None:
         """Learn from look-ups of keys that were known before."""
         if not len(polls.slots):

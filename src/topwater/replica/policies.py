@@ -146,6 +146,11 @@ class BestBefore:
         # Per slot the best-before time and the interval between changes, in milliseconds.
         self._times = SlotTable("best_before", 2, empty=np.nan)
 
+    @property
+    def bytes_per_key(self) -> int:
+        """What a key takes."""
+        return self._times.bytes_per_key
+
     def rank(self, proposal: Proposal) -> IntArray:
         """The possibly stale ones, most worthwhile first; then the others, by age."""
         with np.errstate(divide="ignore"):

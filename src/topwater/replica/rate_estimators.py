@@ -95,6 +95,11 @@ class Irregular:
         self._log = SlotTable("irregular_log", len(self.grid))
         self._polls = SlotTable("irregular_polls", 3)
 
+    @property
+    def bytes_per_key(self) -> int:
+        """What a key that was polled takes."""
+        return self._log.bytes_per_key + self._polls.bytes_per_key
+
     def observe(self, slots: IntArray, seconds: FloatArray, changed: BoolArray) -> None:
         """Learn from polls."""
         self._log.add(slots, log_likelihood(self.grid, seconds, changed))

@@ -9,12 +9,13 @@ from typing import Any, get_args
 
 from topwater.errors import QueryError
 from topwater.model import Frozen
-from topwater.replica.budget import Budget
+from topwater.replica.budget import UNLIMITED, Budget
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposer
 from topwater.replica.rate_estimators import estimators
 from topwater.replica.utility import Aim
 from topwater.validation import (
+    bytes_of,
     checked_call,
     choice_of,
     column_of,
@@ -25,6 +26,8 @@ from topwater.validation import (
 )
 
 _LEAVE = "leave it out for the default"
+MEMORY = 64 * 2**20
+"""What the replica of a ranking may take where nothing is said, in bytes."""
 
 
 @checked_call("refresh")
@@ -53,8 +56,13 @@ class RefreshSettings:
         are known, in changes per second by key: ``{"known": {"a": 0.01}}``.
     default
         The value of keys that the remote side does not know; None leaves them out.
+    memory
+        How much the replica may take: bytes, a size such as ``"64 MB"``, or None (in files
+        ``"unlimited"``). With groups it is for all of them together; each shard has as much. Only
+        keys that were asked for are remembered. Beyond it, those longest out of the windows are
+        forgotten, and counted in the answer.
     limit
-        How many keys the replica remembers; None for all.
+        The same as a number of keys; None for what ``memory`` allows.
     seed
         For the policies that draw at random.
     hint
@@ -71,6 +79,7 @@ class RefreshSettings:
     estimator: str | Mapping[str, Mapping[str, float]] | None = "irregular"
     default: float | None = None
     limit: int | None = None
+    memory: int | None = MEMORY
     seed: int = 0
     hint: bool = False
 
@@ -93,6 +102,7 @@ class RefreshSettings:
         put("seed", whole_of(self.seed, "seed", 0, fix=_LEAVE))
         if self.limit is not None:
             put("limit", whole_of(self.limit, "limit", 1, fix=_LEAVE))
+        put("memory", _memory(self.memory))
         if self.default is not None:
             fix = "leave it out to leave out keys that the remote side does not know"
             number_of(self.default, "default", fix=fix)
@@ -147,6 +157,12 @@ class RefreshSettings:
         if isinstance(self.estimator, Mapping):
             plain["estimator"] = {"known": dict(self.estimator["known"])}
         return plain
+
+
+def _memory(given: Any) -> int | None:
+    if given is None or given == UNLIMITED:
+        return None
+    return bytes_of(given, "refresh.memory")
 
 
 def _estimator(given: Any) -> str | Mapping[str, Mapping[str, float]] | None:

@@ -11,7 +11,9 @@ Policies rank and sources fetch; only the election knows the budget.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +38,7 @@ from topwater.scoring import Score
 from topwater.windows import Windows
 
 _WHOLE = Shard()
+_NONE: IntArray = np.empty(0, np.int64)
 
 
 class Refresher:
@@ -85,9 +88,10 @@ class Refresher:
             raise needs_truth(settings.policy)
         self.settings = settings
         self.terms = terms = Terms(settings, score, windows, k)
-        self.replica = replica = Replica(settings.limit)
+        self.replica = replica = Replica(settings.limit, settings.memory)
         self.values = values = RemoteValues(replica, settings.default)
         self.learners = learners = Learners(terms, replica, entry)
+        replica.learnt = learners.bytes_per_key
         self.purse = Purse(settings.budget, shard)
         proposer = settings.refresh_from or proposer
         self._proposals = Proposals(terms, replica, values, learners.rates, proposer, truth)
@@ -101,26 +105,41 @@ class Refresher:
         self.replica.put(self.replica.slots(keys), values, at)
         self.learners.beliefs.values.start(values)
 
-    def begin(self) -> None:
-        """Say that work on the next window begins: its deadline counts from here."""
-        self._time.begin()
+    def begin(self, within: float = math.inf) -> None:
+        """Say that work on the next window begins: its deadline counts from here.
 
-    def refresh(self, view: WindowView) -> Ranking:
-        """Spend what may be spent on a window, and rank it."""
+        ``within`` is for rankings that share a deadline: the seconds that are this one's.
+        """
+        self._time.begin(within)
+
+    @property
+    def least_seconds(self) -> float:
+        """With less time than this, a look-up would hardly come back."""
+        # Half of a short time is kept for ranking.
+        return 2.0 * self.purse.seconds_per_fetch
+
+    def refresh(self, view: WindowView, *, hold: bool = False) -> Ranking:
+        """Spend what may be spent on a window, and rank it.
+
+        Nothing of the window's keys is forgotten if they are on ``hold``.
+        """
         self._time.start_window()
-        slots = self.replica.slots(view.keys)
+        slots = self.replica.lend(view.keys)
         self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
         proposal = self._proposals.propose(view, slots, self._scores(view, slots))
         self.purse.begin(view.index)
-        elected = self._election.elect(proposal, self.purse.allowance())
-        seconds = self._time.for_fetching(self.settings.budget.seconds)
+        deadline = self.settings.budget.seconds
+        allowance = self.purse.allowance(self._time.withheld(deadline))
+        elected = self._election.elect(proposal, allowance)
+        seconds = self._time.for_fetching(deadline)
         look_ups = self._fetcher.look_up(proposal, elected, seconds)
         self._time.end_fetch()
         ranking = self._ranked(view, slots, look_ups)
-        self._forget_surplus(slots)
+        self.learners.reset(self.replica.reclaim())
+        forgotten = self.forget_surplus(slots if hold else _NONE)
         self._time.end_window()
-        return ranking
+        return replace(ranking, forgotten=forgotten)
 
     def snapshot(self) -> tuple[pa.Table, dict[str, Any]]:
         """All that a restart needs: a table by key, and a few numbers."""
@@ -141,8 +160,11 @@ class Refresher:
 
     def _ranked(self, view: WindowView, slots: IntArray, look_ups: LookUps) -> Ranking:
         """The window's best by what is known now, and how right that may be."""
-        scores = self._scores(view, slots)
+        remote = self.values.of_slots(slots)
+        scores = self.terms.scores(view.values, remote)
         order = view.best_first(scores)
+        # A key that the remote side does not know is no result; one without a score is a bad one.
+        unscored = np.isfinite(remote) & ~np.isfinite(scores)
         stale = self._estimates.stale(slots, view.end)
         accuracy = self._estimates.accuracy(view, slots, order, stale)
         top = order[: self.terms.k]
@@ -159,6 +181,7 @@ class Refresher:
             and not freshness.nothing_usable,
             look_ups=look_ups,
             freshness=freshness,
+            unscored=int(np.count_nonzero(unscored)),
         )
 
     def _without_value(self, slots: IntArray) -> int:
@@ -181,8 +204,18 @@ class Refresher:
             nothing_usable=look_ups.in_vain and not fine,
         )
 
-    def _forget_surplus(self, keep: IntArray) -> None:
-        surplus = self.replica.surplus(keep)
+    def forget_surplus(self, keep: IntArray = _NONE, memory: int | None = None) -> int:
+        """Forget what is beyond the limits, and say how many keys that was.
+
+        Parameters
+        ----------
+        keep
+            Slots to leave alone.
+        memory
+            A limit in bytes for now, where it is less than the usual one.
+        """
+        surplus = self.replica.surplus(keep, memory)
         if len(surplus):
             self.replica.forget(surplus)
             self.learners.reset(surplus)
+        return len(surplus)

@@ -72,4 +72,9 @@ class RemoteValues:
         """The mean of the values known; sorted, because a restart changes their order."""
         value = self._replica.value
         finite = np.sort(value[np.isfinite(value)])
-        return float(finite.mean()) if len(finite) else self._default or 0.0
+        if not len(finite):
+            return self._default or 0.0
+        with np.errstate(over="ignore"):
+            mean = float(finite.mean())
+        # The sum of the largest numbers is none.
+        return mean if np.isfinite(mean) else float((finite / len(finite)).sum())

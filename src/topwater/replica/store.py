@@ -1,11 +1,18 @@
 """What is remembered of the remote side: per key its value, when it was fetched, how it changed.
 
 Bounded by size, never by age: an old value that can't change an answer is as good as a new one,
-and the policies know how old it is.
+and the policies know how old it is. A key that was never asked for is not remembered at all: it has
+a slot on loan while its window is answered.
+
+::
+
+    lend ──► slots of a window's keys ──► put, miss: what was asked for is kept
+                                     └──► reclaim: the others go
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -39,6 +46,8 @@ _LATER = ("why",)
 
 _CODES = {reason: code for code, reason in enumerate(REASONS, 1)}
 _PRESENCE_WEIGHT = 0.02
+_FIXED: int = sum(np.dtype(dtype).itemsize for dtype, _ in _COLUMNS.values()) + 140
+"""Bytes a key: its columns, and its places in the index and in the list of keys."""
 
 
 class Replica:
@@ -48,9 +57,13 @@ class Replica:
     ----------
     limit
         How many keys to remember; None for all. Beyond it, those longest out of the windows go.
+    memory
+        The same in bytes.
 
     Attributes
     ----------
+    learnt
+        Bytes that others keep for each key.
     value
         The value last fetched; NaN before the first, or when the remote side has none.
     fetched, asked, changed, seen, hinted
@@ -70,13 +83,15 @@ class Replica:
     Examples
     --------
     >>> replica = Replica()
-    >>> slots = replica.slots(np.array([7, 8]))
-    >>> replica.put(slots, np.array([1.5, 2.5]), at=1_000).tolist()
+    >>> slots = replica.lend(np.array([7, 8, 9]))
+    >>> replica.put(slots[:2], np.array([1.5, 2.5]), at=1_000).tolist()
     [True, True]
     >>> replica.put(slots[:1], np.array([1.5]), at=2_000).tolist()
     [False]
-    >>> replica.value[slots].tolist(), replica.fetched[slots].tolist()
-    ([1.5, 2.5], [2000, 1000])
+    >>> replica.value[slots].tolist(), replica.fetched[slots[:2]].tolist()
+    ([1.5, 2.5, nan], [2000, 1000])
+    >>> len(replica.reclaim()), len(replica)
+    (1, 2)
     """
 
     value: FloatArray
@@ -92,9 +107,12 @@ class Replica:
     presence: FloatArray
     window: IntArray
     why: IntArray
+    _lent: IntArray
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None = None, memory: int | None = None) -> None:
         self.limit = limit
+        self.memory = memory
+        self.learnt = 0
         self._clear()
 
     def __len__(self) -> int:
@@ -105,21 +123,60 @@ class Replica:
         """How many slots there are, used or free."""
         return len(self.value)
 
+    @property
+    def size(self) -> int:
+        """About how many bytes all that is remembered takes."""
+        return len(self) * (_FIXED + self.learnt) + self._key_bytes
+
     def slots(self, keys: KeyArray) -> IntArray:
-        """The slot of each key; a key not met before gets one, without a value.  O(keys)."""
-        known = self._slot
-        found = [known.get(key, -1) for key in keys.tolist()]
-        slots = np.array(found, np.int64)
-        for at in np.flatnonzero(slots < 0):
-            slots[at] = self._enter(keys[at].item() if keys.dtype != object else keys[at])
+        """The slot of each key; one not met before is kept from now on, without a value."""
+        lent = self._lent
+        slots = self.lend(keys)
+        self.keep(slots)
+        self._lent = lent
         return slots
 
+    def lend(self, keys: KeyArray) -> IntArray:
+        """The slot of each of some distinct keys; on loan, for those not kept.  O(keys)."""
+        slots = self.find(keys)
+        new = np.flatnonzero(slots < 0)
+        if len(new):
+            slots[new] = given = self._take_free(len(new))
+            self._keys[given] = keys[new].astype(object)
+            self._lent = np.concatenate([self._lent, given])
+        return slots
+
+    def keep(self, slots: IntArray) -> None:
+        """From now on remember the keys in these slots, which may have been on loan."""
+        new = slots[~self._kept[slots]]
+        for slot, key in zip(new.tolist(), self._keys[new].tolist(), strict=True):
+            self._slot[key] = slot
+            self._weight[slot] = sys.getsizeof(key)
+        self._kept[new] = True
+        self._key_bytes += int(self._weight[new].sum())
+
+    def reclaim(self) -> IntArray:
+        """Take back, and tell, the slots that are on loan, with what was noted in them."""
+        lent: IntArray = self._lent[~self._kept[self._lent]]
+        self._lent = np.empty(0, np.int64)
+        self._empty(lent)
+        return lent
+
     def find(self, keys: KeyArray) -> IntArray:
-        """The slot of each key; -1 for one not met before, which gets none.  O(keys)."""
+        """The slot of each key; -1 for one that is not kept, which gets none.  O(keys)."""
+        if not self._slot:
+            return np.full(len(keys), -1, np.int64)
         return np.array([self._slot.get(key, -1) for key in keys.tolist()], np.int64)
 
+    def remembered(self, keys: KeyArray) -> FloatArray:
+        """The value last fetched of each key; NaN for one that is not kept."""
+        slots = self.find(keys)
+        values = np.full(len(keys), np.nan)
+        values[slots >= 0] = self.value[slots[slots >= 0]]
+        return values
+
     def used(self) -> IntArray:
-        """All slots that hold a key, in order of their keys' arrival."""
+        """All slots whose keys are kept, in the order in which they came to be."""
         return np.array(list(self._slot.values()), np.int64)
 
     def others(self, slots: IntArray) -> IntArray:
@@ -129,9 +186,9 @@ class Replica:
 
     def keys(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""
-        keys = [self._keys[slot] for slot in slots.tolist()]
-        integers = bool(keys) and isinstance(keys[0], int)
-        return np.array(keys, np.int64 if integers else object)
+        keys = self._keys[slots]
+        integers = bool(len(keys)) and isinstance(keys[0], int)
+        return keys.astype(np.int64) if integers else keys
 
     def known(self, slots: IntArray) -> BoolArray:
         """Whether each was ever fetched."""
@@ -153,6 +210,7 @@ class Replica:
 
         ``why`` says of keys without a value why they have none.
         """
+        self.keep(slots)
         old = self.value[slots]
         same = (old == values) | (np.isnan(old) & np.isnan(values))
         changed: BoolArray = ~(same & self.known(slots))
@@ -169,6 +227,7 @@ class Replica:
 
     def miss(self, slots: IntArray, at: Millis, why: KeyArray | None = None) -> None:
         """Note that these keys were asked for, and nothing came. It renews nothing else."""
+        self.keep(slots)
         self.asked[slots] = at
         self.vain[slots] += 1
         if why is not None:
@@ -193,22 +252,34 @@ class Replica:
         absent = np.where(self.window[slots] < 0, 0, np.maximum(0, window - self.window[slots]))
         return self.presence[slots] * (1 - _PRESENCE_WEIGHT) ** absent
 
-    def surplus(self, keep: IntArray) -> IntArray:
-        """The slots beyond the limit: those longest out of the windows, none of ``keep``."""
-        if self.limit is None or len(self) <= self.limit:
+    def surplus(self, keep: IntArray, memory: int | None = None) -> IntArray:
+        """The slots beyond the limits: those longest out of the windows, none of ``keep``.
+
+        ``memory`` is a limit for now, where it is less than its own. Of bytes a sixteenth more goes
+        than has to, so that not every window pays for the sorting.
+        """
+        bytes_kept = min((each for each in (memory, self.memory) if each is not None), default=None)
+        over = 0 if self.limit is None else len(self) - self.limit
+        heavy = bytes_kept is not None and self.size > bytes_kept
+        if over <= 0 and not heavy:
             return np.empty(0, np.int64)
         used = self.others(keep)
-        oldest = used[np.argsort(self.seen[used], kind="stable")]
-        return oldest[: len(self) - self.limit]
+        # Within a window, by when they were fetched.
+        oldest = used[np.lexsort((self.fetched[used], self.seen[used]))]
+        if heavy and bytes_kept is not None:
+            freed = np.cumsum(self._weight[oldest] + _FIXED + self.learnt)
+            wanted = self.size - bytes_kept + bytes_kept // 16
+            over = max(over, int(np.searchsorted(freed, wanted)) + 1)
+        return oldest[:over]
 
     def forget(self, slots: IntArray) -> None:
         """Drop what is in these slots; they may be given to other keys."""
-        for slot in slots.tolist():
-            del self._slot[self._keys[slot]]
-            self._keys[slot] = None
-            self._free.append(slot)
-        for name, (_, empty) in _COLUMNS.items():
-            getattr(self, name)[slots] = empty
+        for key in self._keys[slots].tolist():
+            del self._slot[key]
+        self._key_bytes -= int(self._weight[slots].sum())
+        self._kept[slots] = False
+        self._lent = self._lent[~np.isin(self._lent, slots)]
+        self._empty(slots)
 
     def snapshot(self) -> pa.Table:
         """All that a restart needs. Slots are numbered anew, in order of the keys' arrival."""
@@ -232,26 +303,38 @@ class Replica:
 
     def _clear(self) -> None:
         self._slot: dict[Any, int] = {}
-        self._keys: list[Any] = []
-        self._free: list[int] = []
+        self._keys = np.empty(0, object)
+        self._kept = np.zeros(0, bool)
+        self._weight = np.zeros(0, np.int64)
+        self._free = np.empty(0, np.int64)
+        self._lent = np.empty(0, np.int64)
+        self._key_bytes = 0
         for name, (dtype, empty) in _COLUMNS.items():
             setattr(self, name, np.full(0, empty, dtype))
 
-    def _enter(self, key: Any) -> int:
-        if not self._free:
-            self._grow()
-        slot = self._free.pop()
-        self._slot[key] = slot
-        self._keys[slot] = key
-        return slot
+    def _take_free(self, count: int) -> IntArray:
+        if count > len(self._free):
+            self._grow(count - len(self._free))
+        taken = self._free[len(self._free) - count :][::-1]
+        self._free = self._free[: len(self._free) - count]
+        return taken
 
-    def _grow(self) -> None:
+    def _empty(self, slots: IntArray) -> None:
+        for name, (_, empty) in _COLUMNS.items():
+            getattr(self, name)[slots] = empty
+        self._keys[slots] = None
+        self._weight[slots] = 0
+        self._free = np.concatenate([self._free, slots[::-1]])
+
+    def _grow(self, least: int) -> None:
         size = self.capacity
-        more = max(64, size)
+        more = max(64, size, least)
         for name, (dtype, empty) in _COLUMNS.items():
             setattr(self, name, np.append(getattr(self, name), np.full(more, empty, dtype)))
-        self._keys += [None] * more
-        self._free += range(size + more - 1, size - 1, -1)
+        self._keys = np.append(self._keys, np.full(more, None))
+        self._kept = np.append(self._kept, np.zeros(more, bool))
+        self._weight = np.append(self._weight, np.zeros(more, np.int64))
+        self._free = np.concatenate([np.arange(size + more - 1, size - 1, -1), self._free])
 
 
 def _codes(reasons: KeyArray) -> IntArray:

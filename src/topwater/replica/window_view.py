@@ -47,6 +47,10 @@ class Ranking:
         What was asked for it, and what came.
     freshness
         How many look-ups that were, and how right the answer is estimated to be.
+    unscored
+        How many keys have no score, although a remote value is known or taken for them.
+    forgotten
+        How many keys were forgotten after it, to stay within the replica's limits.
     """
 
     rows: IntArray
@@ -58,3 +62,5 @@ class Ranking:
     exact: bool
     look_ups: LookUps
     freshness: Freshness
+    unscored: int = 0
+    forgotten: int = 0

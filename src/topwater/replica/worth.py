@@ -53,6 +53,11 @@ class Worth:
         self.values = ValueModel()
         self._last: tuple[Proposal, FloatArray] | None = None
 
+    @property
+    def bytes_per_key(self) -> int:
+        """What a key that was polled takes."""
+        return self.rates.bytes_per_key
+
     def rank(self, proposal: Proposal) -> IntArray:
         """The rows that are worth a fetch, most worthwhile first."""
         worth = self._worth(proposal)

@@ -17,6 +17,7 @@ from topwater.query import TopKQuery
 from topwater.redaction import redacted_addresses
 from topwater.replica import RefreshSettings
 from topwater.scoring import score_in_words
+from topwater.validation import size_text
 from topwater.views import html_view
 from topwater.windows import Windows, span
 
@@ -156,7 +157,7 @@ def explain(query: TopKQuery) -> str:
       score    n + followers, the largest first
          │
       list     one row for each user in each of 5 panes: it grows with the keys
-               and a replica: one remembered value for each key
+               and a replica, at most 64 MB: beyond it the keys longest unseen are forgotten
     <BLANKLINE>
     exact:
       - what the stream says of every key: none is forgotten while it is in a window
@@ -242,7 +243,16 @@ def _memory(query: TopKQuery, wording: Wording) -> Iterator[str]:
         rows = f"one row for each {wording.key} in each of {panes} panes{each}"
         yield f"{rows}: it grows with the keys"
     if query.refresh is not None:
-        yield "and a replica: one remembered value for each key"
+        yield _replica(query.refresh, each)
+
+
+def _replica(refresh: RefreshSettings, each: str) -> str:
+    limits = [] if refresh.memory is None else [size_text(refresh.memory)]
+    limits += [] if refresh.limit is None else [f"{refresh.limit:,} keys{each}"]
+    if not limits:
+        return "and a replica of every key that was looked up, without a limit"
+    most = " or ".join(limits)
+    return f"and a replica, at most {most}: beyond it the keys longest unseen are forgotten"
 
 
 def _certain(query: TopKQuery, exact: Exactness, wording: Wording) -> Iterator[str]:

@@ -15,7 +15,7 @@ import org.apache.spark.sql.RowFactory;
 /**
  * Of every pane, the k best of a task's rows, and how many rows there were.
  *
- * <p>Rows are (ticks, score, key). Out come rows of (shard, task, part, portion): the same portion
+ * <p>Rows are (ticks, score, key), and where there are heartbeats, whether it is one. Out come rows of (shard, task, part, portion): the same portion
  * for every shard, because what is left is small. topwater/spark/sieve.py compiles this file with
  * the compiler that Spark has inside, which knows no generics; and it reads the portions.
  */
@@ -30,17 +30,26 @@ public final class Sieve implements MapPartitionsFunction {
     private final long ticksPerMilli;
     private final long farthest;
     private final boolean text;
+    private final boolean beats;
     private final int shards;
 
     /** All of them are the query's own, in milliseconds; farthest is in ticks. */
     public Sieve(
-            int k, long start, long pane, long ticksPerMilli, long farthest, boolean text, int shards) {
+            int k,
+            long start,
+            long pane,
+            long ticksPerMilli,
+            long farthest,
+            boolean text,
+            boolean beats,
+            int shards) {
         this.k = k;
         this.start = start;
         this.pane = pane;
         this.ticksPerMilli = ticksPerMilli;
         this.farthest = farthest;
         this.text = text;
+        this.beats = beats;
         this.shards = shards;
     }
 
@@ -107,9 +116,9 @@ public final class Sieve implements MapPartitionsFunction {
             this.sieve = sieve;
         }
 
-        /** The same rules as topwater/reading.py has. */
+        /** The same rules as topwater/monitor/columns.py has. */
         void add(Row row) {
-            boolean event = !onlyTime(row);
+            boolean event = !(sieve.beats && !row.isNullAt(3) && row.getBoolean(3));
             boolean keyed = event && !row.isNullAt(2);
             if (event) {
                 events++;
@@ -148,15 +157,6 @@ public final class Sieve implements MapPartitionsFunction {
                     }
                 }
             }
-        }
-
-        /** Is the key that of a row that is not an event? */
-        private boolean onlyTime(Row row) {
-            if (!sieve.text || row.isNullAt(2)) {
-                return false;
-            }
-            byte[] key = (byte[]) row.get(2);
-            return key.length == 1 && key[0] == 0;
         }
 
         private void keep(Pane pane, double score, long time, Object key) {

@@ -185,7 +185,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         ),
         exact=first["exact"],
         candidates=first["candidates"],
-        counts=Counts(**{name: first.get(name) or 0 for name in COUNTS}),  # older rows lack some
+        counts=_counts(first),
         freshness=_freshness(first),
         group=first.get("group"),
         problems=_problems(first),
@@ -220,7 +220,7 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
         rows=tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1)),
         exact=row["exact"],
         candidates=row["candidates"],
-        counts=Counts(**{name: row[name] for name in COUNTS}),
+        counts=_counts(row),
         freshness=_freshness(row),
         problems=_problems(row),
         looked_up=_looked_up(row),
@@ -229,6 +229,11 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
 
 def _window(start: int, end: int, query: TopKQuery) -> Window:
     return Window((start - query.window.start) // query.window.step, start, end)
+
+
+def _counts(row: dict[str, Any]) -> Counts:
+    """What was written by an earlier version may lack the newest."""
+    return Counts(**{name: row.get(name) or 0 for name in COUNTS})
 
 
 def _freshness(row: dict[str, Any]) -> Freshness | None:

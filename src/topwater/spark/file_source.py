@@ -282,8 +282,7 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def used(query: TopKQuery) -> list[str]:
     """The columns that a query reads."""
-    names = (query.key, query.time, query.group_by, *query.value_columns)
-    return [*dict.fromkeys(name for name in names if name is not None)]
+    return [*query.columns]
 
 
 def _with_instants(table: pa.Table, name: str, zone: str) -> pa.Table:

@@ -49,7 +49,7 @@ class Progress:
         The number of the micro-batch, and when it was triggered.
     windows
         Answers given: one per window, or one per window and group.
-    events, late, before_start, bad_key, bad_time, bad_score, skipped_windows, skipped_files
+    events, late, before_start, bad_key, bad_time, bad_score, skipped_windows, skipped_files, forgotten
         What happened to the events since the answers before; see
         :class:`topwater.model.Counts`. They come with the answers: a micro-batch that ends no
         window tells none.
@@ -96,6 +96,7 @@ class Progress:
     bad_score: int = 0
     skipped_windows: int = 0
     skipped_files: int = 0
+    forgotten: int = 0
     candidates: int = 0
     fetched: int = 0
     failed: int = 0

@@ -21,6 +21,7 @@ COUNTERS = {
     "bad_score": "rows or keys without a usable score",
     "skipped_windows": "empty windows that were not answered",
     "skipped_files": "files that could not be read",
+    "forgotten": "keys that replicas forgot, to stay within their limits",
     "fetched": "remote values asked for",
     "failed": "remote values that did not come",
     "problems": "remote values that did not come or can't be used, by why",

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 
 from topwater.errors import QueryError
 from topwater.rspql import Plan, full_name
-from topwater.rspql.plan.plan import TIME
+from topwater.rspql.plan.plan import SILENT, TIME
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import Matcher
 from topwater.rspql.registration import streams_of
@@ -54,6 +54,7 @@ def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) ->
                 f"`{TIME}` timestamp",
                 f"`{plan.key}` string",
                 *(f"`{n}` double" for n in plan.numbers),
+                f"`{SILENT}` boolean",
             ]
         )
         columns = _checked(events, reading, str(name))

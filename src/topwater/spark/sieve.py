@@ -22,7 +22,15 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.types import ByteType, IntegerType, LongType, ShortType, StringType, TimestampType
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampType,
+)
 
 from topwater.model import Counts
 from topwater.monitor.event_time import PaneTimes
@@ -56,24 +64,24 @@ def sieved(events: DataFrame, query: TopKQuery, schema: str, shards: int) -> Dat
     That is: with aggregates, with groups, and where a column's type or the score needs Python.
     """
     ticks, score = _ticks(events.schema, query), rank_score(query.score, events.schema)
-    key = _key(events.schema, query)
+    key, beats = _key(events.schema, query), _beats(events.schema, query)
     fixed = query.aggregation is None and query.group_by is None
-    if not fixed or ticks is None or score is None or key is None:
+    if not fixed or ticks is None or score is None or key is None or beats is None:
         return None
     per, time = ticks
     text, column = key
     spark, windows = events.sparkSession, query.window
     sizes = (windows.start, windows.pane, per, FARTHEST * per)
-    sieve = _made(spark, min(query.k, _MOST), *sizes, text, shards)
+    sieve = _made(spark, min(query.k, _MOST), *sizes, text, bool(beats), shards)
     sql = _jvm(spark).org.apache.spark.sql
     encoder = sql.Encoders.row(sql.types.StructType.fromDDL(schema))
-    rows = events.select(time, score, column)._jdf
+    rows = events.select(time, score, column, *beats)._jdf
     return DataFrame(rows.mapPartitions(sieve, encoder), spark)
 
 
 def plain(query: TopKQuery) -> TopKQuery:
     """The same query over what the sieve lets through: a key, a time, and a score."""
-    return replace(query, key="key", time="time", score=Formula("score"))
+    return replace(query, key="key", time="time", score=Formula("score"), heartbeat=None)
 
 
 def read_partial_batch(packed: bytes, query: TopKQuery) -> PartialBatch:
@@ -117,11 +125,19 @@ def _ticks(schema: StructType, query: TopKQuery) -> tuple[int, Column] | None:
 
 
 def _key(schema: StructType, query: TopKQuery) -> tuple[bool, Column] | None:
-    """Whether keys are text, and the keys."""
+    """Whether keys are text, and the keys; null for bytes that are not text, as Python has it."""
     kind = schema[query.key].dataType
     if isinstance(kind, StringType):
-        return True, quoted(query.key).cast("binary")
+        return True, F.try_validate_utf8(quoted(query.key)).cast("binary")
     return (False, quoted(query.key).cast("bigint")) if isinstance(kind, _INTEGERS) else None
+
+
+def _beats(schema: StructType, query: TopKQuery) -> list[Column] | None:
+    """The column of heartbeats, if there is one; None if it is of another type."""
+    if query.heartbeat is None:
+        return []
+    found = isinstance(schema[query.heartbeat].dataType, BooleanType)
+    return [quoted(query.heartbeat)] if found else None
 
 
 def _made(spark: SparkSession, *settings: int | bool) -> Any:

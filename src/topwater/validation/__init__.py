@@ -28,6 +28,7 @@ from topwater.validation.names import (
     texts_of,
     unknown,
 )
+from topwater.validation.sizes import bytes_of, size_text
 from topwater.validation.values import (
     Range,
     ends_of,
@@ -44,6 +45,7 @@ __all__ = [
     "Address",
     "Range",
     "address_of",
+    "bytes_of",
     "checked_call",
     "choice_of",
     "column_of",
@@ -62,6 +64,7 @@ __all__ = [
     "secret_of",
     "setting_names",
     "shown",
+    "size_text",
     "span",
     "suggestion",
     "text_of",

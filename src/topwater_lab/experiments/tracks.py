@@ -144,7 +144,7 @@ def _contest(workload: Workload, contender: Contender, oracle: Oracle) -> Iterat
         before, started = source.fetches, time.thread_time()
         ranking = refresher.refresh(view)
         seconds = time.thread_time() - started
-        remembered = refresher.replica.value[refresher.replica.slots(view.keys)]
+        remembered = refresher.replica.remembered(view.keys)
         yield _record(
             workload,
             contender,

@@ -10,7 +10,7 @@ from topwater import TopKQuery, sliding
 from topwater.replica import Budget
 from topwater.rspql import parse
 from topwater.rspql.plan.compilation import is_bounded, score_text
-from topwater.rspql.plan.plan import TIME
+from topwater.rspql.plan.plan import SILENT, TIME
 
 LISTING = (corpus_files.FOLDER / "acquatop_listing.rq").read_text()
 JOINED = "WINDOW :w { ?s :v ?v } SERVICE :r { ?s :f ?f }"
@@ -25,6 +25,7 @@ def test_the_listing_compiles_to_the_query_that_one_would_write() -> None:
         score="0.3 * mentionCount + 0.7 * followerCount",
         k=1,
         refresh="followerCount",
+        heartbeat=SILENT,
     )
 
 

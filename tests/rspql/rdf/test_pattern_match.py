@@ -17,9 +17,9 @@ from tests.support.sparql_conditions import known_term, some_condition
 from topwater import TopKQuery, run, tumbling
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
-from topwater.monitor.columns import ONLY_TIME
 from topwater.rspql import parse
 from topwater.rspql.plan.plan import (
+    SILENT,
     TIME,
     Bind,
     Compare,
@@ -131,7 +131,8 @@ def test_bind_computes_numbers_and_its_errors_are_no_numbers() -> None:
     found = matcher.match(pa.table({"time": [1, 2, 3, 4], "value": texts}))
     columns = found.to_pydict()
     assert columns[TIME] == [1, 3, 4, 2, 3]
-    assert columns["who"] == ["x:a", "x:a", "x:a", ONLY_TIME, ONLY_TIME]
+    assert columns["who"] == ["x:a", "x:a", "x:a", None, None]
+    assert columns[SILENT] == [False, False, False, True, True]
     assert columns["twice"] == [8.0, 0.0, 1.0, None, None]
     assert columns["ratio"][:3:2] == [2.0, 2.0]
     assert np.isnan(columns["ratio"][1])

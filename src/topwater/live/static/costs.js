@@ -98,6 +98,7 @@ const COUNTS = [
   ["before_start", "before the first window"],
   ["skipped_windows", "windows skipped"],
   ["skipped_files", "files skipped: they could not be read"],
+  ["forgotten", "keys forgotten"],
 ];
 const ALWAYS = ["events", "late", "bad"];
 

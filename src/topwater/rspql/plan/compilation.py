@@ -8,7 +8,7 @@ from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
 from topwater.replica.budget import Budget
 from topwater.rspql.plan.conditions import guards, names_in
-from topwater.rspql.plan.plan import TIME, Plan, Refresh, StreamWindow
+from topwater.rspql.plan.plan import SILENT, TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
 from topwater.scoring.expressions import Expression
 from topwater.scoring.expressions import parse as parse_formula
@@ -30,6 +30,7 @@ def compiled(plan: Plan) -> TopKQuery:
         take=plan.take,
         list=BOUNDED if is_bounded(plan) else None,
         refresh=None if plan.service is None else refreshing(plan),
+        heartbeat=SILENT,
     )
 
 

@@ -8,7 +8,8 @@
 
 A *binding table* has one row per solution of a pattern: the column :data:`TIME` with the event's
 time, the column :attr:`Plan.key` with the terms of :attr:`Plan.keys` as text, and one column of
-numbers, named as the variable, for each of :attr:`Plan.numbers`.
+numbers, named as the variable, for each of :attr:`Plan.numbers`. An event without a solution is a
+row that only tells the time: :data:`SILENT` is true in it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from topwater.redaction import redacted_addresses
 if TYPE_CHECKING:
     from topwater.query import TopKQuery
 
-TIME = "event time"
-"""The column of a binding table with the time. No variable can have a name with a space."""
+TIME, SILENT = "event-time", "only-time"
+"""The columns of a binding table with the time, and whether a row tells nothing else. No variable
+has a name with a hyphen, and the key's name is made of variables and spaces."""
 
 Operator: TypeAlias = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 Pick: TypeAlias = Literal["max", "min", "mean", "sample"]

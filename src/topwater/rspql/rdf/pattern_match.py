@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.monitor.columns import ONLY_TIME
-from topwater.rspql.plan.plan import TIME, EventPattern, Plan, Triple
+from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Plan, Triple
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
@@ -58,7 +57,7 @@ class Matcher:
     def match(self, events: pa.Table, scope: str = "", first: int = 0) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
 
-        An event without a usable solution is a row that only tells the time.
+        An event without a usable solution is a heartbeat: a row that only tells the time.
 
         Parameters
         ----------
@@ -75,8 +74,9 @@ class Matcher:
         ... )
         >>> matcher = Matcher(Documents(), (pattern,), ("who",), ("n",))
         >>> line = '<x:a> <x:saw> "3"^^<http://www.w3.org/2001/XMLSchema#integer> .\nwhat?'
-        >>> matcher.match(pa.table({"time": [7], "value": [line]})).to_pylist()
-        [{'event time': 7, 'who': 'x:a', 'n': 3.0}, {'event time': 7, 'who': None, 'n': None}]
+        >>> table = matcher.match(pa.table({"time": [7], "value": [line]}))
+        >>> table.select([TIME, "who", "n"]).to_pylist()
+        [{'event-time': 7, 'who': 'x:a', 'n': 3.0}, {'event-time': 7, 'who': None, 'n': None}]
         """
         time = events.column(self.reading.time)
         found, rows, bad = self._solutions(events)
@@ -93,7 +93,7 @@ class Matcher:
         ]
         silent: BoolArray = np.ones(events.num_rows, np.bool_)
         silent[np.concatenate([*useful, bad])] = False
-        rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), ONLY_TIME)]
+        rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), silent=True)]
         return pa.concat_tables([table, *rest])
 
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
@@ -120,7 +120,7 @@ class Matcher:
         columns = {TIME: time.take(where), " ".join(self.keys): keys}
         for name in self.numbers:
             columns[name] = pa.array(self._column(found, name))
-        return pa.table(columns)
+        return pa.table(columns | {SILENT: pa.repeat(False, len(where))})
 
     def _column(self, found: Bindings, name: str) -> FloatArray:
         kind = name.removesuffix(KIND)
@@ -140,10 +140,10 @@ class Matcher:
             usable &= np.isfinite(part.column(name).to_numpy())
         return usable
 
-    def _keyless(self, time: pa.ChunkedArray, key: str | None = None) -> pa.Table:
-        keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
-        columns = {TIME: time, " ".join(self.keys): keys}
-        return pa.table(columns | {n: pa.nulls(len(time), pa.float64()) for n in self.numbers})
+    def _keyless(self, time: pa.ChunkedArray, *, silent: bool = False) -> pa.Table:
+        columns = {TIME: time, " ".join(self.keys): pa.nulls(len(time), pa.large_string())}
+        columns |= {name: pa.nulls(len(time), pa.float64()) for name in self.numbers}
+        return pa.table(columns | {SILENT: pa.repeat(silent, len(time))})
 
 
 def solutions(triples: Triples, pattern: EventPattern) -> Bindings:
