@@ -12,7 +12,7 @@ from pyspark.sql.types import ArrayType, DoubleType, LongType, StringType
 
 from tests.support.rspql_asked import EX, asked
 from topwater.errors import QueryError
-from topwater.rspql.plan.plan import TIME
+from topwater.rspql.plan.plan import SILENT, TIME
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import Matcher
 from topwater.spark.rspql_streams import _check_columns, _matches, _reading, _require_session
@@ -29,9 +29,9 @@ def test_texts_become_rows_of_bindings() -> None:
     rows = [
         row for each in _matches(matcher, 0, iter(events.to_batches())) for row in each.to_pylist()
     ]
-    assert [(row[TIME], row["s"], row["v"]) for row in rows] == [
-        (moments[0], "x:a", 7.0),
-        (moments[1], "\0", None),  # what does not match still tells the time
+    assert [(row[TIME], row["s"], row["v"], row[SILENT]) for row in rows] == [
+        (moments[0], "x:a", 7.0, False),
+        (moments[1], None, None, True),  # what does not match still tells the time
     ]
 
 
