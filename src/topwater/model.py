@@ -199,13 +199,9 @@ class Counts:
     @property
     def facts(self) -> list[str]:
         """In words, what is worth saying."""
-        rest = (
-            (self.late, "late"),
-            (self.bad, "unusable"),
-            (self.skipped_files, "files skipped"),
-            (self.forgotten, "forgotten"),
-        )
-        return [f"{self.events:,} events", *(f"{n:,} {what}" for n, what in rest if n)]
+        rest = {"late": self.late, "unusable": self.bad, "files skipped": self.skipped_files}
+        rest["forgotten"] = self.forgotten
+        return [f"{self.events:,} events", *(f"{n:,} {what}" for what, n in rest.items() if n)]
 
 
 @dataclass(frozen=True, slots=True)
