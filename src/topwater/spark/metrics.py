@@ -51,8 +51,8 @@ class Progress:
         Answers given: one per window, or one per window and group.
     events, late, before_start, bad_key, bad_time, bad_score, skipped_windows, skipped_files
         What happened to the events since the answers before, as does ``forgotten``, which counts
-        keys of the replica; see :class:`topwater.model.Counts`. They come with the answers: a micro-batch that ends no
-        window tells none.
+        keys of the replica; see :class:`topwater.model.Counts`. They come with the answers: a
+        micro-batch that ends no window tells none.
     candidates
         The most items that were remembered after an answer.
     fetched, failed, bad_values
