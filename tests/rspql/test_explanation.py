@@ -8,8 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support import corpus_files
+from tests.support.rspql_asked import asked
 from topwater.cli import app
 from topwater.rspql import explain
+from topwater.rspql.explanation import plan_explanation
 
 LISTING = corpus_files.FOLDER / "acquatop_listing.rq"
 
@@ -151,3 +153,19 @@ def test_no_line_is_too_wide_to_read(path: Path) -> None:
         return
     for line in explain(path.read_text()).splitlines():
         assert len(line) < 140 or "<http" in line
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ("?s :v ?v ; :t ?t", ""),
+        ("?s :v ?v . ?s :in ?room . ?room :floor ?f", ""),
+        ("?s :v ?v . ?other :w ?x", "nothing joins them"),
+        ("?s :v ?v . ?other :v ?x . ?s :in ?room . ?other :in ?room", "two events do not match"),
+    ],
+)
+def test_a_pattern_that_needs_several_events_is_told_so(where: str, says: str) -> None:
+    plan = asked("?s", f"WINDOW :w {{ {where} }}", "ORDER BY DESC(?v) LIMIT 3")
+    promises = {each.title: each.reasons for each in plan_explanation(plan).promises}
+    told = " ".join(promises.get("matches nothing unless", ()))
+    assert (says in told) if says else not told

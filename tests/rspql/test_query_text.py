@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from topwater.errors import QueryError
+from topwater.local import rspql
 from topwater.rspql import Plan, parse
 
 HEAD = "PREFIX : <http://example.org/>\n"
@@ -153,3 +154,97 @@ def test_variables_with_names_that_python_does_not_have(name: str) -> None:
         f"{HEAD}SELECT ?s {window} SERVICE :b {{ ?s :f ?f }} }} ORDER BY DESC(?{name} + ?f) LIMIT 3"
     )
     assert joined.numbers == (name,)
+
+
+WINDOW = "FROM NAMED WINDOW :w ON :s [RANGE 6s]"
+BODY = "WHERE { WINDOW :w { ?s :v ?v } }"
+RANKED = "ORDER BY DESC(?v) LIMIT 3"
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "fix"),
+    [
+        (
+            f"PREFIX : http://x/#a\nSELECT ?s {WINDOW} {BODY} {RANKED}",
+            "http",
+            "PREFIX : <http://x/#a>",
+        ),
+        (
+            f'PREFIX : "http://x/"\nSELECT ?s {WINDOW} {BODY} {RANKED}',
+            '"http',
+            "PREFIX : <http://x/>",
+        ),
+        (
+            f"PREFIX ex <http://x/>\nSELECT ?s {WINDOW} {BODY} {RANKED}",
+            "ex",
+            "PREFIX ex: <http://x/>",
+        ),
+        (f"BASE http://x/\nSELECT ?s {WINDOW} {BODY} {RANKED}", "http", "BASE <http://x/>"),
+        (f"{HEAD}SELECT ?s, ?v {WINDOW} {BODY} {RANKED}", ",", "leave the comma out"),
+        (f"{HEAD}SELECT ?s {WINDOW} {BODY} ORDER BY ?v DESC LIMIT 3", "DESC", "ORDER BY DESC(?v)"),
+        (f"{HEAD}SELECT ?s {WINDOW} {BODY} LIMIT 3 ORDER BY ?v", "LIMIT", "put ORDER BY before it"),
+        (f"{HEAD}SELECT ?s {WINDOW} {BODY} LIMIT 3", "LIMIT", "ORDER BY DESC(?score) LIMIT 3"),
+        (f"{HEAD}SELECT ?s {WINDOW} {BODY} ORDER BY DESC(?s) LIMIT 3", "?s) LIMIT", "COUNT(?s)"),
+        (
+            f"{HEAD}SELECT ?s {WINDOW} {BODY} ORDER BY DESC(?v + ?s) LIMIT 3",
+            "?s) LIMIT",
+            "rank by what",
+        ),
+        (
+            f"{HEAD}SELECT ?p {WINDOW} WHERE {{ WINDOW :w {{ ?s ?p ?v }} }} GROUP BY ?p "
+            "ORDER BY DESC(SUM(?p)) LIMIT 3",
+            "?p)) LIMIT",
+            "rank by what",
+        ),
+        (
+            f"{HEAD}SELECT ?s {WINDOW} WHERE {{ WINDOW :w {{ ?s :v ?v "
+            f"OPTIONAL {{ ?s :t ?t }} }} }} {RANKED}",
+            "OPTIONAL",
+            "UNION",
+        ),
+        (
+            f"{HEAD}SELECT ?s {WINDOW} {BODY} GROUP BY ?s HAVING(COUNT(*) > 1 || SUM(?v) >= 2) "
+            "ORDER BY DESC(SUM(?v)) LIMIT 3",
+            "HAVING",
+            "all <= >=",
+        ),
+        (
+            f"{HEAD}SELECT ?s {WINDOW} WHERE {{ WINDOW :w {{ ?s :v+ ?v }} }} "
+            "ORDER BY DESC(?v + 1 * 2) LIMIT 3",
+            "+ ?v }",
+            "write :a/:b",
+        ),
+    ],
+)
+def test_a_mistake_is_told_at_its_place_with_what_to_write(text: str, at: str, fix: str) -> None:
+    with pytest.raises(QueryError) as error:
+        parse(text)
+    assert fix in error.value.fix
+    assert "SERVICE" not in error.value.fix
+    shown, caret = error.value.problem.splitlines()[1:]
+    assert shown[caret.index("^") :].startswith(at)
+
+
+def test_two_prefixes_may_stand_for_one_namespace() -> None:
+    plan = parse(
+        "PREFIX a: <http://x/> PREFIX b: <http://x/> PREFIX : <http://x/> "  # noqa: S608
+        "SELECT ?s FROM NAMED WINDOW a:w ON b:s [RANGE 6s] WHERE { WINDOW :w { ?s b:v ?v ; a:t "
+        f'"1"^^xsd:integer }} }} {RANKED}'
+    )
+    assert {str(triple[1]) for triple in plan.patterns[0].triples} == {"http://x/v", "http://x/t"}
+    assert str(plan.windows[0].stream) == "http://x/s"
+
+
+@pytest.mark.parametrize("select", ["*", "?w ?s ?v"])
+def test_which_window_it_was_can_be_shown(select: str) -> None:
+    plan = parse(
+        f"{HEAD}SELECT {select} FROM NAMED WINDOW :w1 ON :s [RANGE 6s] FROM NAMED WINDOW :w2 ON :t "  # noqa: S608
+        f"[RANGE 6s] WHERE {{ WINDOW ?w {{ ?s :v ?v }} }} {RANKED}"
+    )
+    line = '<x:a> <http://example.org/v> "{}"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    streams = {
+        name: [{"time": [at], "value": [line.format(at)]}] for name, at in ((":s", 1), (":t", 2))
+    }
+    (told,) = rspql(plan, streams=streams)
+    found = [(row["w"].rpartition("/")[2], row["s"]) for row in told.rows]
+    assert found == [("w2", "x:a"), ("w1", "x:a")]

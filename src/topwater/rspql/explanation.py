@@ -37,6 +37,7 @@ _OUT = {
     "DSTREAM": "the rows of the answer before that are gone",
 }
 _CAST = re.compile(r"`?\b(\w+)\^\^(\w+)(?:=[-+.\w]*)?`?")
+_NEVER = "matches nothing unless"
 _UNLIKE = "unlike SPARQL over all triples of a window"
 
 
@@ -87,7 +88,43 @@ def plan_explanation(plan: Plan) -> Explanation:
                 "which the score rises or falls whatever the others are, and no GROUP BY"
             ],
         )
+    whole = whole.with_reasons(_NEVER, _crowded(plan))
     return whole.with_reasons(_UNLIKE, _differences(plan))
+
+
+def _crowded(plan: Plan) -> Iterator[str]:
+    """Which patterns need more in one event than events usually hold."""
+    for pattern in plan.patterns:
+        apart = components(pattern)
+        if len(apart) > 1:
+            told = " and ".join(f"{{ {triple_text(part[0], plan)} … }}" for part in apart[:3])
+            yield f"{told} are in one event: nothing joins them, and events are not joined"
+        for predicate, subjects in _repeated(pattern).items():
+            told = " and ".join(_term(each, plan) for each in subjects[:3])
+            yield (
+                f"one event says {_term(predicate, plan)} of each of {told}: two observations in "
+                "two events do not match"
+            )
+
+
+def components(pattern: EventPattern) -> list[list[Triple]]:
+    """The triples of a pattern, those that hang together by variables together."""
+    parts: list[list[Triple]] = []
+    for triple in pattern.triples:
+        names = {term for term in triple if isinstance(term, Variable)}
+        near = [each for each in parts if names & {term for part in each for term in part}]
+        parts = [each for each in parts if each not in near]
+        parts.append([part for each in near for part in each] + [triple])
+    return parts
+
+
+def _repeated(pattern: EventPattern) -> dict[Identifier, list[Identifier]]:
+    """The predicates that several subjects have."""
+    found: dict[Identifier, list[Identifier]] = {}
+    for subject, predicate, _ in pattern.triples:
+        if isinstance(predicate, URIRef) and subject not in found.setdefault(predicate, []):
+            found[predicate].append(subject)
+    return {predicate: each for predicate, each in found.items() if len(each) > 1}
 
 
 def _keys(plan: Plan) -> str:
@@ -232,6 +269,11 @@ def _differences(plan: Plan) -> Iterator[str]:
         yield (
             f"a ?{plan.key} counts once in a window, with its latest solution, where SPARQL gives "
             "a row for each"
+        )
+    if plan.service is not None and plan.service.pick is not None:
+        yield (
+            f"of several ?{plan.service.value} of a ?{plan.key} one is taken first, so that counts "
+            "and sums are those of the stream, where SPARQL counts each combination"
         )
     if plan.windows[0].by == "count":
         yield "windows count solutions of the pattern, not triples"

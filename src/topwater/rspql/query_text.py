@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from pyparsing import ParseBaseException
-from rdflib.plugins.sparql.algebra import translateQuery
+from rdflib.plugins.sparql.algebra import translateQuery, traverse
 from rdflib.plugins.sparql.parser import parseQuery
+from rdflib.plugins.sparql.parserutils import CompValue
+from rdflib.term import URIRef
 
 from topwater.errors import QueryError
 from topwater.rspql.parser.cursor import Names, shown
@@ -78,7 +81,10 @@ def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
 
 def _algebra(document: Document, names: Names, sparql: str) -> Any:
     try:
-        return translateQuery(parseQuery(sparql), base=names.base or None).algebra
+        tree = parseQuery(sparql)
+        # rdflib knows one prefix for each namespace only, the last one that was declared.
+        tree[1] = traverse(tree[1], visitPost=partial(_named, names))
+        return translateQuery(tree, base=names.base or None).algebra
     except ParseBaseException as error:
         token, fix = blamed(document.tokens, max(farthest(sparql), error.loc))
         found = repr(token.text[:40]) if token.text else "the end"
@@ -94,6 +100,14 @@ def _algebra(document: Document, names: Names, sparql: str) -> Any:
         document.fail(f"this is not SPARQL: {_line(str(error))}", 0, "correct it")
 
 
+def _named(names: Names, node: Any) -> Any:
+    """The IRI that a name with a prefix stands for; any other node as it is."""
+    if isinstance(node, CompValue) and node.name == "pname":
+        start = names.prefixes.get(str(node.prefix or ""))
+        return None if start is None else URIRef(f"{start}{node.localname}")
+    return None
+
+
 def _line(text: str) -> str:
     first = text.strip().splitlines()[0] if text.strip() else ""
     return first if len(first) <= 120 else f"{first[:117]}…"
@@ -107,7 +121,7 @@ def require_registered(document: Document, plan: Plan, services: Iterable[str]) 
             told = shown(service.name, plan.prefixes)
             document.fail(
                 f"the service {told} is not registered: only registered ones are ever asked",
-                document.find(told, f"<{service.name}>", "SERVICE"),
+                Names(document).place(service.name, "SERVICE"),
                 f"pass services={{{told!r}: …}}; {registered(service.name, known)}",
             )
 

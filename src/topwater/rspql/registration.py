@@ -16,7 +16,7 @@ from topwater.model import Fetched, Key, KeyArray
 from topwater.protocols import Source
 from topwater.remote import Look, Stack, graph_pattern
 from topwater.remote.factory import is_database
-from topwater.rspql.parser.cursor import shown
+from topwater.rspql.parser.cursor import Names, shown
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Plan, Service
 from topwater.rspql.query_text import full_name, parse, registered, require_registered
@@ -76,7 +76,7 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
             document, told = Document(plan.text), shown(name, plan.prefixes)
             document.fail(
                 f"the stream <{name}> is not registered",
-                document.find(told, f"<{name}>", "FROM"),
+                Names(document).place(name, "FROM"),
                 f"pass streams={{{told!r}: …}}; {registered(name, known)}",
             )
     return {name: known[str(name)] for name in names}

@@ -70,7 +70,10 @@ def test_windows_refused(window: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("window", "fix"),
     [
-        ("[FROM NOW - 30min]", "delay the stream"),
+        ("[FROM NOW - 30min TO NOW - 10min]", "delay the stream"),
+        ("[FROM NOW-PT30M TO NOW STEP PT5M]", "write [RANGE PT30M STEP PT5M]"),
+        ("[NOW - 5 S SLIDE 1 S]", "write [RANGE 5s STEP 1s]"),
+        ("[NOW]", "give it a width"),
         ("[RANGE 5s REPORT ON_CLOSE]", "REPORT"),
         ("[RANGE 5s LATENESS 3s]", "lateness"),
         ("[RANGE PAST 5s]", "[RANGE PT9M STEP PT3M]"),

@@ -47,7 +47,7 @@ def test_scores(score: str, formula: str) -> None:
         ("<urn:topwater:norm>(?v, ?f, 1) + ?f", "not plain numbers"),
         ("<urn:topwater:norm>(?v, 9, 1) + ?f", "no range"),
         ("<urn:topwater:clip>(?v) + ?f", "takes 3"),
-        ("?nowhere + ?f", r"\?nowhere has no value"),
+        ("?nowhere + ?f", r"\?nowhere is bound nowhere"),
         ("RAND() + ?f", "RAND"),
         ("1e999 + ?f", "is not a number"),
     ],

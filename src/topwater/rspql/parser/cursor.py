@@ -43,6 +43,34 @@ class Names:
                 self.base = self.base or first.text[1:-1]
             if keyword.word == "PREFIX" and first.kind == "name" and second.kind == "iri":
                 self.prefixes[first.text[:-1]] = str(self.iri(second))
+            elif keyword.word in ("PREFIX", "BASE") and keyword.level == 0:
+                self._require_brackets(keyword, first, second)
+
+    def _require_brackets(self, keyword: Token, first: Token, second: Token) -> None:
+        """Refuse a declaration whose IRI is not in angle brackets, or has no colon before it."""
+        if keyword.word == "PREFIX" and first.kind == "word" and second.kind == "iri":
+            fix = f"write PREFIX {first.text}: {second.text}"
+            self._document.fail("the prefix has no colon", first.start, fix)
+        named = keyword.word == "PREFIX"
+        if (named and first.kind != "name") or (not named and first.kind == "iri"):
+            return
+        given = second if named else first
+        text = self._document.text[given.start :].split(maxsplit=1)
+        iri = text[0].strip("\"'<>") if text else ""
+        if ":" in iri:
+            start = f"PREFIX {first.text} " if named else "BASE "
+            self._document.fail(
+                f"{iri[:60]} is not in angle brackets", given.start, f"write {start}<{iri}>"
+            )
+
+    def place(self, iri: URIRef, *otherwise: str) -> int:
+        """Where an IRI is used, however it is written there; else where a word is."""
+        tokens = self._document.tokens
+        for before, token in zip([*tokens[:1], *tokens], tokens, strict=False):
+            known = token.kind in ("iri", "name") and before.word not in ("PREFIX", "BASE")
+            if known and before.kind != "name" and self.iri(token) == iri:
+                return token.start
+        return self._document.find(*otherwise)
 
     def _check(self, tokens: list[Token]) -> None:
         for before, token in zip([*tokens[:1], *tokens], tokens, strict=False):

@@ -73,6 +73,8 @@ def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
     for each in (before, token):
         if (meant := _meant(each)) is not None:
             return each, f"did you mean {meant}?"
+    if (found := _misplaced(tokens, place)) is not None:
+        return found
     if before.word in ("DESC", "ASC"):
         return token, f"put it into parentheses: {before.word}({token.text[:40]})"
     if before.word == "LIMIT":
@@ -86,6 +88,21 @@ def blamed(tokens: Sequence[Token], at: int) -> tuple[Token, str]:
     if token.text != "(" and _is_selected(tokens[:place]):
         return token, "put what is computed into parentheses, with a name: (0.3 * ?a AS ?score)"
     return token, _FIX
+
+
+def _misplaced(tokens: Sequence[Token], place: int) -> tuple[Token, str] | None:
+    """What other languages write otherwise: an order after its column, commas, a limit before."""
+    token, before = tokens[place], tokens[max(place - 1, 0)]
+    if token.text == "," and token.level == 0:
+        return token, "leave the comma out: variables are written side by side, as SELECT ?s ?v"
+    for at in (place, place - 1):
+        variable = tokens[at - 1] if at > 0 else token
+        if tokens[at].word in ("DESC", "ASC") and variable.kind == "variable":
+            return tokens[at], f"write ORDER BY {tokens[at].word}({variable.text[:40]})"
+    earlier = [each for each in tokens[:place] if each.word == "LIMIT" and each.level == 0]
+    if "ORDER" in (token.word, before.word) and token.level == 0 and earlier:
+        return earlier[-1], "put ORDER BY before it: ORDER BY DESC(?v) LIMIT 10"
+    return None
 
 
 def _meant(token: Token) -> str | None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 from topwater.rspql.parser.cursor import Cursor
+from topwater.rspql.parser.spans import duration
+from topwater.rspql.parser.tokens import Token
 
 _EXAMPLE = "write [RANGE PT9M STEP PT3M], or [ELEMENTS 100 STEP 10]"
 _COUNTED = ("ELEMENTS", "TRIPLES", "BGP")
@@ -85,12 +89,43 @@ def _step(cursor: Cursor, width: int, *, counted: bool) -> int | None:
 
 
 def _refuse(cursor: Cursor) -> None:
+    if cursor.token.word in ("NOW", "FROM"):
+        _refuse_now(cursor)
     if cursor.token.word in _REFUSED:
         cursor.fail(*_REFUSED[cursor.token.word])
     if cursor.token.kind == "variable":
         cursor.fail(
             "a window can't have variables: the plan is made before the data come", _EXAMPLE
         )
+
+
+def _refuse_now(cursor: Cursor) -> None:
+    """Offer what is meant by ``NOW - 5 S SLIDE 1 S`` and ``FROM NOW-PT30M TO NOW STEP PT5M``."""
+    first = cursor.token
+    words = [cursor.ahead(at) for at in range(12)]
+    closed = next((at for at, token in enumerate(words) if token.text == "]"), len(words))
+    words = [token for token in words[:closed] if token.word != "FROM"]
+    if len(words) < 3 or words[0].word != "NOW" or words[1].text != "-":
+        return
+    rest = [at for at, token in enumerate(words) if token.word in ("TO", "STEP", "SLIDE")]
+    ends = [*rest, len(words)]
+    told = [_joined(words[2 : ends[0]])]
+    past = any(words[at].word == "TO" and at + 2 < end for at, end in pairwise(ends))
+    for at, end in pairwise(ends):
+        if words[at].word != "TO":
+            told.append(_joined(words[at + 1 : end]))
+    if not past and all(not isinstance(duration(text), str) for text in told):
+        step = f" STEP {told[1]}" if len(told) > 1 else ""
+        cursor.document.fail(
+            "a window is written by its width, up to the time at which it is answered",
+            first.start,
+            f"write [RANGE {told[0]}{step}]",
+        )
+
+
+def _joined(words: Sequence[Token]) -> str:
+    text = "".join(token.text for token in words)
+    return text if text[:1] in "Pp" else text.lower()
 
 
 def checked(cursor: Cursor, span: Span, at: int) -> Span:

@@ -22,6 +22,7 @@ from topwater.rspql.plan.formula_names import (
 from topwater.rspql.plan.group_by import Grouping
 from topwater.rspql.plan.monotonicity import require_monotone
 from topwater.rspql.plan.plan import (
+    Bind,
     Condition,
     Fixed,
     Pick,
@@ -35,6 +36,7 @@ from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Far, join_variable
 from topwater.rspql.plan.shown_items import Showing
 from topwater.rspql.plan.solution_modifiers import Layers
+from topwater.rspql.plan.unbound import fail_unbound
 from topwater.rspql.plan.where_clause import Walker, variables, with_casts
 from topwater.rspql.rdf.datatypes import with_kinds
 from topwater.rspql.rdf.term_values import plain_cast, variable_in
@@ -104,6 +106,7 @@ class Composer:
                 each for each in self.parts.static if service is None or each != service.name
             ),
         )
+        self._require_numbers(plan)
         if service is not None:
             require_monotone(self.document, plan)
         return with_kinds(plan)
@@ -193,11 +196,19 @@ class Composer:
 
     def _require(self, bound: set[str], used: set[str], where: str) -> None:
         for name in sorted({plain_cast(each) for each in used} - bound):
-            self._fail_variable(
+            fail_unbound(
+                self.document,
                 name,
-                f"?{name} has no value where {where} needs it",
+                self._bound(),
+                f"?{variable_in(name)} has no value where {where} needs it",
                 "bind it before, in each WINDOW block, or leave it out",
             )
+
+    def _bound(self) -> set[str]:
+        """All variables that have a value somewhere."""
+        found = set().union(*map(variables, self.where.patterns))
+        computed = {name for name, _ in self.layers.extends}
+        return found | self._remote_variables() | set(self.where.known) | computed
 
     def _about(self, expression: Any) -> set[str]:
         """The variables of patterns that an expression or a condition uses."""
@@ -286,9 +297,11 @@ class Composer:
     def _require_stream(self, used: set[str]) -> None:
         for name in sorted(used):
             if plain_cast(name) not in self.stream:
-                self._fail_variable(
+                fail_unbound(
+                    self.document,
                     name,
-                    f"?{name} has no value in every solution",
+                    self._bound(),
+                    f"?{variable_in(name)} has no value in every solution",
                     "bind it in each WINDOW block, or use a variable that is bound there",
                 )
 
@@ -327,9 +340,38 @@ class Composer:
                 "HAVING" if self.layers.having else "FILTER",
                 "a condition on groups or on remote values is more than a comparison of numbers",
                 "write comparisons and &&, and || between comparisons that are all < > or all "
-                "<= >=; or move the condition into SERVICE",
+                f"<= >={self._elsewhere()}",
             )
         return renamed_condition(condition, renamed)
+
+    def _elsewhere(self) -> str:
+        """Where else a condition on remote values may be written, if there is such a place."""
+        written = any(token.word == "SERVICE" for token in self.document.tokens)
+        return "; or move the condition into SERVICE" if written and self.far is not None else ""
+
+    def _require_numbers(self, plan: Plan) -> None:
+        """Refuse to rank by what can't be a number: the subject or the predicate of a triple."""
+        nodes = [
+            {str(term) for triple in pattern.triples for term in triple[:2]}
+            for pattern in plan.patterns
+        ]
+        made = {b.variable: b for each in plan.patterns for b in each.binds if isinstance(b, Bind)}
+        waiting = [variable_in(name) for name in plan.numbers]
+        while waiting:
+            name = waiting.pop()
+            if name in made:
+                waiting += map(variable_in, parse(made.pop(name).formula).columns)
+            elif all(name in each for each in nodes):
+                self.document.fail(
+                    f"?{name} is the subject of a triple, or its predicate, and so never a number",
+                    self._last_place(name),
+                    "rank by what stands for a number, as ?v in ?s :value ?v; to count, write "
+                    f"COUNT(?{name}) with GROUP BY",
+                )
+
+    def _last_place(self, name: str) -> int:
+        places = [token.start for token in self.document.tokens if token.text[1:] == name]
+        return places[-1] if places else self.document.find("ORDER")
 
     def _windows(self) -> tuple[StreamWindow, ...]:
         used = {pattern.window for pattern in self.where.patterns}
@@ -340,7 +382,7 @@ class Composer:
                 self.document.fail(
                     f"<{first.name}> and <{other.name}> have different widths or steps, and are "
                     "ranked together",
-                    self.document.find("FROM"),
+                    self.names.place(other.name, "FROM"),
                     "give them the same RANGE and STEP",
                 )
         return found

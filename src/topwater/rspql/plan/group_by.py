@@ -13,7 +13,8 @@ from topwater.rspql.plan.formula_names import free_name
 from topwater.rspql.plan.plan import Bind, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
-from topwater.rspql.plan.where_clause import Where
+from topwater.rspql.plan.unbound import fail_unbound
+from topwater.rspql.plan.where_clause import Where, variables
 from topwater.rspql.rdf.term_values import ERROR, KIND, plain_cast, variable_in
 from topwater.scoring.expressions import Call, Expression, Name, Node, parse
 
@@ -178,10 +179,11 @@ class Grouping:
         assert node is not None  # noqa: S101
         for name in map(plain_cast, Expression(node).columns):
             if name not in self._stream:
-                name = variable_in(name)
-                self._document.fail(
-                    f"?{name} has no value in every solution",
-                    self._document.find(f"?{name}", f"${name}"),
+                fail_unbound(
+                    self._document,
+                    name,
+                    self._stream.union(*map(variables, self._where.patterns), self._remote),
+                    f"?{variable_in(name)} has no value in every solution",
                     "bind it in each WINDOW block",
                 )
         if isinstance(node, Name):

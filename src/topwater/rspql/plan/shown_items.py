@@ -13,7 +13,8 @@ from topwater.rspql.plan.group_by import group_names
 from topwater.rspql.plan.plan import Service, Shown
 from topwater.rspql.plan.service_clause import Far
 from topwater.rspql.plan.solution_modifiers import Layers
-from topwater.rspql.plan.where_clause import Where
+from topwater.rspql.plan.unbound import fail_unbound
+from topwater.rspql.plan.where_clause import Where, variables
 from topwater.scoring.expressions import Expression, Name, Node
 
 
@@ -124,8 +125,11 @@ class Showing:
         return own
 
     def _require_bound(self, name: str) -> None:
-        if name not in self._stream | self._remote | set(self._where.known):
-            self._fail_variable(name, f"?{name} is bound nowhere", "leave it out, or bind it")
+        known = self._stream | self._remote | set(self._where.known)
+        if name not in known:
+            told = f"?{name} has no value in every solution"
+            found = known.union(*map(variables, self._where.patterns))
+            fail_unbound(self._document, name, found, told, "leave it out, or bind it")
 
     def _fail_variable(self, name: str, problem: str, fix: str) -> NoReturn:
         self._document.fail(problem, self._document.find(f"?{name}", f"${name}", "WHERE"), fix)

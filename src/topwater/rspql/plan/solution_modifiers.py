@@ -78,12 +78,12 @@ def _modifiers(document: Document, node: Any, layers: Layers) -> Any:
 def _in_order(document: Document, found: list[Any]) -> tuple[str, ...]:
     """The variables as the text has them: ``*`` gives them in any order."""
     names = [str(each) for each in found if not str(each).startswith("__agg_")]
-    if not _takes_all(document):
+    if not takes_all(document):
         return tuple(names)
     return tuple(sorted(names, key=lambda name: document.find(f"?{name}", f"${name}")))
 
 
-def _takes_all(document: Document) -> bool:
+def takes_all(document: Document) -> bool:
     """Is there a ``SELECT *``? A star after anything else multiplies."""
     before = ("SELECT", "DISTINCT", "REDUCED", "RSTREAM", "ISTREAM", "DSTREAM")
     pairs = zip(document.tokens, document.tokens[1:], strict=False)
@@ -135,6 +135,12 @@ def _subquery(document: Document, node: Any, layers: Layers) -> Any:
 
 def _require_ranking(document: Document, layers: Layers) -> None:
     end = document.tokens[-1].start
+    if layers.rank_by is None and layers.k:
+        document.fail(
+            f"LIMIT {layers.k} of what order? Without ORDER BY there is no score to rank by",
+            document.find("LIMIT"),
+            f"write ORDER BY DESC(?score) before it: ORDER BY DESC(?score) LIMIT {layers.k}",
+        )
     if layers.rank_by is None:
         document.fail("without ORDER BY there is no score to rank by", end, _ORDER)
     if not layers.k:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.term import BNode, Identifier, URIRef, Variable
 
-from topwater.rspql.parser.cursor import Names, shown
+from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.conditions import Conditions
-from topwater.rspql.plan.plan import Bind, EventPattern, SameTerm, Triple
+from topwater.rspql.plan.plan import Bind, EventPattern, Fixed, SameTerm, Triple
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
+from topwater.rspql.plan.solution_modifiers import takes_all
 from topwater.rspql.rdf.term_values import CASTS, KIND
 from topwater.scoring.expressions import Node
 
@@ -135,7 +137,7 @@ class Walker:
     def _leftjoin(self, node: Any) -> Where:
         left, right = self.where(node.p1), self.where(node.p2)
         if right.patterns or right.known or len(right.remotes) != 1:
-            self._refuse(node)
+            self._refuse_optional(bool(right.remotes))
         if right.filters or getattr(node.expr, "name", "") != "TrueFilter":
             self._fail("OPTIONAL", "a FILTER is in OPTIONAL, but outside SERVICE", "move it inside")
         (remote,) = right.remotes
@@ -153,9 +155,20 @@ class Walker:
         else:
             self._unknown_window(node.term)
         found = [body for window in windows for body in self._bodies(node.p, window)]
+        if isinstance(node.term, Variable) and self._is_used(node.term):
+            named = str(node.term)
+            found = [
+                replace(each, binds=(Fixed(named, each.window), *each.binds)) for each in found
+            ]
         if not all(body.triples for body in found):
             self._fail("WINDOW", "the WINDOW block has no triples", "write WINDOW :w { ?s ?p ?o }")
         return Where(found)
+
+    def _is_used(self, variable: Variable) -> bool:
+        """Is a variable anywhere but in this one place?"""
+        tokens = self._document.tokens
+        there = [t for t in tokens if t.kind == "variable" and t.text[1:] == str(variable)]
+        return len(there) > 1 or takes_all(self._document)
 
     def _servicegraphpattern(self, node: Any) -> Where:
         self._services += 1
@@ -242,7 +255,7 @@ class Walker:
         if isinstance(step, Path):
             self._document.fail(
                 "the property path is not a sequence of predicates",
-                self._document.find("|", "+", "*", "?", "!", "^", "WHERE"),
+                self._path_place(),
                 "write :a/:b, ^:a, or triples",
             )
         return self._open(start), step, self._open(end)
@@ -253,10 +266,20 @@ class Walker:
             return term
         return Variable(f"_:{self._blanks.setdefault(term, len(self._blanks))}")
 
+    def _path_place(self) -> int:
+        """Where a property path has a sign that no sequence has."""
+        tokens = self._document.tokens
+        for before, token in pairwise(tokens):
+            sign = token.text in ("|", "+", "*", "?", "!", "^") and token.level > 0
+            if sign and (before.kind in ("iri", "name") or before.text in ")(^|/"):
+                return token.start
+        return self._document.find("WHERE", "{")
+
     def _place(self, term: Any) -> int:
         """Where a term of a pattern is first, if it can be found."""
-        told = shown(term, self._names.prefixes) if isinstance(term, URIRef) else f"?{term}"
-        return self._document.find(told, f"<{term}>", "WHERE", "{")
+        if isinstance(term, URIRef):
+            return self._names.place(term, "WHERE", "{")
+        return self._document.find(f"?{term}", f"${term}", "WHERE", "{")
 
     def _unknown_window(self, name: Any) -> NoReturn:
         known = ", ".join(f"<{each}>" for each in self._parts.windows) or "none"
@@ -266,7 +289,19 @@ class Walker:
             f"declare it: FROM NAMED WINDOW :w ON :s [RANGE PT9M STEP PT3M]; declared: {known}",
         )
 
+    def _refuse_optional(self, asked: bool) -> NoReturn:
+        """OPTIONAL with more in it than a service, or without one."""
+        if asked:
+            self._refuse_by(*_REFUSED["LeftJoin"])
+        self._fail(
+            "OPTIONAL",
+            "triples of the stream are OPTIONAL: a solution without them has no score",
+            "leave OPTIONAL out, or write both cases: { … } UNION { … }",
+        )
+
     def _refuse(self, node: Any) -> NoReturn:
+        if node.name == "LeftJoin":
+            self._refuse_optional(False)
         unknown = (node.name, f"{node.name} is not supported", "leave it out")
         self._refuse_by(*_REFUSED.get(node.name, unknown))
 
