@@ -11,6 +11,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from tests.support.rspql_asked import FROM, HEAD, asked
+from topwater.errors import SourceError
 from topwater.rspql import parse
 from topwater.spark.rspql_output import TRIPLES, Changes, _constructs, _selects
 
@@ -100,3 +101,18 @@ def test_triples_are_compared_line_by_line() -> None:
     for at, text, new in ((0, "a\nb", "a\nb"), (1, "b\nc", "c")):
         (row,) = tester.test(0, [Row(window_end=ENDS[at], triples=text, exact=True)])
         assert (row.triples, row.exact) == (new, True)
+
+
+def test_several_remote_values_for_a_key_stop_the_query() -> None:
+    plan = asked(
+        "?s", "WINDOW :w { ?s :v ?v } SERVICE :b { ?s :f ?f }", "ORDER BY DESC(?v + ?f) LIMIT 2"
+    )
+    kind = pa.map_(pa.string(), pa.int64())
+    for problem, stops in (("doubled", True), ("late", False)):
+        problems = pa.array([[(problem, 1)], [], None], kind)
+        answers = ANSWERS.append_column("problems", problems)
+        if stops:
+            with pytest.raises(SourceError, match="MAX"):
+                list(_selects(plan, iter(answers.to_batches())))
+        else:
+            assert list(_selects(plan, iter(answers.to_batches())))
