@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
@@ -120,3 +122,14 @@ def test_the_command_shows_a_folder_before_it_is_there_and_after_it_went(
         port = int(url.rsplit(":", 1)[1].strip("/"))
     with process(sink.folder, port) as url, tab(chromium, url) as seen:
         seen.until_first("cy")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: local"])
+def test_a_client_that_does_not_ask_is_let_go(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("topwater.live.page.SLOW", 0.3)
+    with Page.started(port=0) as page:
+        port = int(page.url.rsplit(":", 1)[1].rstrip("/"))
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+            client.sendall(sent)
+            with contextlib.suppress(ConnectionResetError):
+                assert client.recv(100) == b""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from topwater.errors import EnvironmentProblem
+from topwater.errors import EnvironmentProblem, QueryError
 from topwater.live.feed import MOST_WINDOWS, now
 from topwater.live.records import Record, records_of_rows
 
@@ -41,6 +42,14 @@ _UNFINISHED = "_temporary"
 EXPLAINED = "_explained.txt"
 """In a folder of answers: what they answer, in words."""
 _ENDINGS = (".parquet", ".json", ".json.gz", ".jsonl")
+MOST_BYTES, MOST_CELLS = 64 * 2**20, 20_000_000
+"""How large a file may be, unpacked, and how many cells it may have: answers are small."""
+
+_BAD = (
+    OSError, EOFError, ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError,
+    RecursionError, MemoryError, zlib.error, pa.ArrowException, QueryError,
+)  # fmt: skip
+"""All that a file may do to those who read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +113,6 @@ class Folder:
 
         Raises
         ------
-        QueryError
-            If the files hold something else than answers.
         EnvironmentProblem
             If the folder can't be read.
         """
@@ -137,18 +144,34 @@ class Folder:
             rows = [row for path in batch.files for row in self._rows(path, batch)]
         except Unread:
             return batch, None
-        return batch, [{**record, "at": batch.at} for record in records_of_rows(rows)]
+        try:
+            records = records_of_rows(rows)
+        except _BAD as error:  # each file has answers, and together they have not
+            self._pass_over(batch.files[0], error)
+            records = []
+        return batch, [{**record, "at": batch.at} for record in records]
 
     def _rows(self, path: Path, batch: Batch) -> list[dict[str, Any]]:
         try:
-            return _read(path, self.path)
+            rows = _read(path, self.path)
         except FileNotFoundError:
             self.passed_over.append(f"{path.name} is gone")
-        except (OSError, EOFError, ValueError, pa.ArrowException) as error:
+            return []
+        except _BAD as error:
             if now() - batch.at < PATIENCE:
                 raise Unread from error
-            self.passed_over.append(f"{path.name} can't be read: {str(error).splitlines()[0]}")
-        return []
+            self._pass_over(path, error)
+            return []
+        try:
+            records_of_rows(rows)
+        except _BAD as error:  # it is whole, so waiting does not help
+            self._pass_over(path, error)
+            return []
+        return rows
+
+    def _pass_over(self, path: Path, error: BaseException) -> None:
+        why = (str(error).splitlines() or [""])[0][:200] or type(error).__name__
+        self.passed_over.append(f"{path.name} can't be read: {why}")
 
     def _take(self, batch: Batch) -> None:
         self._job = batch.job or self._job
@@ -189,7 +212,14 @@ class Folder:
         start = max(compacted, default=after + 1)
         batches: list[Batch] = []
         for number in sorted(each for each in names if each >= start):
-            batches += _of_log(log / names[number], number, self.path)
+            path = log / names[number]
+            try:
+                batches += _of_log(path, number, self.path)
+            except _BAD as error:
+                if now() - _changed(path) < PATIENCE:
+                    break  # it is written or removed right now
+                self._pass_over(path, error)
+                batches.append(Batch("", (), _changed(path), number))
         return self._after_job(batches)
 
     def _after_job(self, batches: list[Batch]) -> list[Batch]:
@@ -206,7 +236,7 @@ class Folder:
             if path.name == _UNFINISHED and _micro_batch(inside) is not None:
                 unfinished.add(path.parent)
             hidden = any(part.startswith((".", "_")) for part in inside.parts)
-            if not hidden and path.name.endswith(_ENDINGS) and path.is_file():
+            if not hidden and path.name.endswith(_ENDINGS) and _is_file(path):
                 jobs.setdefault(_job(str(inside)), []).append(path)
         found = [
             (_micro_batch(paths[0].relative_to(self.path)) or 0, when, job, tuple(sorted(paths)))
@@ -219,7 +249,7 @@ class Folder:
 
 def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
     """The batches that a log names: one, or if it is compacted, also all before."""
-    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    told = [json.loads(line) for line in _text_of(path).strip().split("\n")[1:]]
     deleted = {each["path"] for each in told if each.get("action") == "delete"}
     jobs: dict[str, list[dict[str, Any]]] = {}
     for each in told:
@@ -234,6 +264,14 @@ def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
         for job, files in jobs.items()
     ] or [Batch("", (), _changed(path))]
     return [*batches[:-1], replace(batches[-1], number=number)]
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is a plain file: a pipe or a device would be read for ever."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _micro_batch(inside: Path) -> int | None:
@@ -265,6 +303,10 @@ def _changed(path: Path) -> int:
 
 
 def _read(path: Path, folder: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        raise FileNotFoundError(path)
+    if not path.is_file():
+        raise ValueError("it is not a file")
     rows = _parquet(path) if path.name.endswith(".parquet") else _json(path)
     columns = _columns_of_path(path.relative_to(folder))
     columns.pop(JOB_BATCH, None)
@@ -272,7 +314,12 @@ def _read(path: Path, folder: Path) -> list[dict[str, Any]]:
 
 
 def _parquet(path: Path) -> list[dict[str, Any]]:
-    table = pq.ParquetFile(path).read()
+    file = pq.ParquetFile(path)
+    about = file.metadata
+    unpacked = sum(about.row_group(each).total_byte_size for each in range(about.num_row_groups))
+    if unpacked > MOST_BYTES or about.num_rows * about.num_columns > MOST_CELLS:
+        raise ValueError("it is too large for answers")
+    table = file.read()
     for place, field in enumerate(table.schema):
         if pa.types.is_timestamp(field.type):
             millis = table.column(place).cast(pa.timestamp("ms"), safe=False).cast(pa.int64())
@@ -282,12 +329,22 @@ def _parquet(path: Path) -> list[dict[str, Any]]:
 
 
 def _json(path: Path) -> list[dict[str, Any]]:
-    opened = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8") as lines:
-        rows = [json.loads(line) for line in lines if line.strip()]
+    rows = [json.loads(line) for line in _text_of(path).split("\n") if line.strip()]
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError("it holds something else than rows")
     return rows
+
+
+def _text_of(path: Path) -> str:
+    """What is in a file of text, packed or not, as far as it is not too much."""
+    if not path.is_file():
+        raise ValueError("it is not a file")
+    opened = gzip.open if path.name.endswith(".gz") else open
+    with opened(path, "rb") as file:
+        text: bytes = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise ValueError("it is too large for answers")
+    return text.decode("utf-8")
 
 
 def _columns_of_path(path: Path) -> dict[str, Any]:

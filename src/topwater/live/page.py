@@ -21,6 +21,8 @@ from topwater.model import Answer
 
 HOST, PORT = "127.0.0.1", 8787
 _PATIENCE = 10.0
+SLOW = 30.0
+"""Seconds after which a client that neither asks nor reads is let go."""
 
 
 class Page:
@@ -186,8 +188,29 @@ def _serving(app: Any, listening: socket.socket, feed: Feed) -> Iterator[None]:
 
 
 async def _served(server: uvicorn.Server, listening: socket.socket) -> None:
+    watch = asyncio.create_task(_end_slow(server))
     await server.serve(sockets=[listening])
+    watch.cancel()
     # A client that does not read keeps its connection half closed: end it.
     for connection in list(server.server_state.connections):
         connection.transport.abort()
     await asyncio.sleep(0)
+
+
+async def _end_slow(server: uvicorn.Server) -> None:
+    """End connections whose client neither asks nor reads for long: they would stay for ever."""
+    since: dict[Any, float] = {}
+    while True:
+        await asyncio.sleep(SLOW / 10)
+        here, now = list(server.server_state.connections), time.monotonic()
+        since = {each: since.get(each, now) for each in here if _waited_for(each)}
+        for connection, begun in since.items():
+            if now - begun > SLOW:
+                connection.transport.abort()
+
+
+def _waited_for(connection: Any) -> bool:
+    """Whether it is the client's turn: to read what was sent, or to ask."""
+    cycle = getattr(connection, "cycle", None)
+    asked = cycle is not None and not cycle.response_complete
+    return not asked or connection.transport.get_write_buffer_size() > 0
