@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from tests.support.live_sink import Sink
 from topwater.cli import app
-from topwater.live import live_process
-from topwater.live.folder import EXPLAINED
+from topwater.live import Page, live_process
+from topwater.live.folder import EXPLAINED, Folder
 
 
 def ended(*arguments: str) -> tuple[int, str]:
@@ -37,12 +37,15 @@ def test_a_folder_elsewhere() -> None:
     assert "is not on this machine" in said
 
 
-def test_a_folder_of_something_else(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_passed_over_with_a_word(tmp_path: Path) -> None:
     sink = Sink(tmp_path / "bids")
     sink.log(sink.write([{"lot": "vase"}]))
-    code, said = ended(str(sink.folder), "--port", "0")
-    assert code == 2
-    assert "window_end: is missing: these rows are not answers" in said
+    with Page.started(port=0) as page:
+        told: list[str] = []
+        live_process._look(Folder(sink.folder), page, told.append)
+        (word,) = told
+    assert word.startswith("warning: passed over: ")
+    assert "window_end: is missing: these rows are not answers" in word
 
 
 def test_a_port_that_is_taken(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def watch(
     Raises
     ------
     QueryError
-        If the place is not a folder of this machine, or holds something other than answers.
+        If the place is not a folder of this machine.
     EnvironmentProblem
         If the port can't be used.
     """
