@@ -80,10 +80,7 @@ class Matcher:
         """
         time = events.column(self.reading.time)
         found, rows, bad = self._solutions(events)
-        places = pc.binary_join_element_wise(
-            scope, pa.array(np.arange(first, first + events.num_rows)).cast(pa.string()), ""
-        )
-        parts = [self._rows(each, time, rows, places) for each in found]
+        parts = [self._rows(each, time, rows, (scope, first)) for each in found]
         table = pa.concat_tables(parts)
         if len(parts) > 1:
             order = np.argsort(np.concatenate([each.event for each in found]), kind="stable")
@@ -113,10 +110,10 @@ class Matcher:
         return [solutions(triples, each) for each in self.patterns], triples.rows, triples.bad
 
     def _rows(
-        self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, places: pa.Array
+        self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, begun: tuple[str, int]
     ) -> pa.Table:
         where = rows[found.event]
-        keys = _keys(found, self.keys, places, where)
+        keys = _keys(found, self.keys, begun, where)
         columns = {TIME: time.take(where), " ".join(self.keys): keys}
         for name in self.numbers:
             columns[name] = pa.array(self._column(found, name))
@@ -223,22 +220,25 @@ def _join_keys(left: Bindings, right: Bindings, shared: list[str]) -> tuple[IntA
     return keys[:cut], keys[cut:]
 
 
-def _keys(found: Bindings, names: tuple[str, ...], places: pa.Array, rows: IntArray) -> pa.Array:
+def _keys(
+    found: Bindings, names: tuple[str, ...], begun: tuple[str, int], rows: IntArray
+) -> pa.Array:
     """The key of each solution: an IRI as it is, and other or several terms as N-Triples."""
-    texts = [_told_apart(_texts(found, name), places, rows) for name in names]
+    texts = [_told_apart(_texts(found, name), begun, rows) for name in names]
     if len(texts) > 1:
         return pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
     bare = pc.utf8_slice_codeunits(texts[0], 1, -1)
     return pc.if_else(pc.starts_with(texts[0], "<"), bare, texts[0])
 
 
-def _told_apart(terms: pa.Array, places: pa.Array, rows: IntArray) -> pa.Array:
+def _told_apart(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array:
     """The same, with blank nodes named after the event that they are in."""
     blank = pc.starts_with(terms, "_:")
     if not pc.any(blank).as_py():
         return terms
-    begins, between = (pa.scalar(text, pa.large_string()) for text in ("_:e", "-"))
-    place = places.take(rows).cast(pa.large_string())
+    scope, first = begun
+    begins, between = (pa.scalar(text, pa.large_string()) for text in (f"_:e{scope}", "-"))
+    place = pa.array(rows + first).cast(pa.large_string())
     label = pc.utf8_slice_codeunits(terms, 2)
     nothing = pa.scalar("", pa.large_string())
     named = pc.binary_join_element_wise(begins, place, between, label, nothing)
