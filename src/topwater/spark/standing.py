@@ -116,8 +116,8 @@ def standing(
     spark = events.sparkSession
     require(spark)
     _check_choices(shards, result)
-    events = with_instants(events, time, order)
-    changes = None if changes is None else with_instants(changes, "time")
+    events = with_instants(events, time, order, days=False)  # a day puts nothing in order
+    changes = None if changes is None else with_instants(changes, "time", days=False)
     _check_events(events.schema, columns, time, key, order)
     if changes is not None:
         _check_changes(changes, events)

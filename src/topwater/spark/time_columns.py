@@ -14,16 +14,19 @@ if TYPE_CHECKING:
 _ZONE = "spark.sql.session.timeZone"
 
 
-def with_instants(events: DataFrame, *names: str | None, texts: bool = False) -> DataFrame:
+def with_instants(
+    events: DataFrame, *names: str | None, texts: bool = False, days: bool = True
+) -> DataFrame:
     """Events whose times without a zone, and days, are instants by the zone of the session.
 
-    With ``texts``, so are texts; one that is not a time gives null.
+    With ``texts``, so are texts; one that is not a time gives null. Without ``days``, days stay.
     """
+    local = (TimestampNTZType, DateType) if days else (TimestampNTZType,)
     for name in names:
         if name is None or events.columns.count(name) != 1:
             continue
         kind = events.schema[name].dataType
-        if isinstance(kind, TimestampNTZType | DateType):
+        if isinstance(kind, local):
             events = events.withColumn(name, quoted(name).cast("timestamp"))
         elif texts and isinstance(kind, StringType):
             events = events.withColumn(name, quoted(name).try_cast("timestamp"))
