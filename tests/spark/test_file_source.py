@@ -258,6 +258,26 @@ def test_offsets_stay_small_and_lose_no_file(
     assert sorted(seen) == sorted(path.name for path in tmp_path.iterdir())
 
 
+def test_a_file_that_is_older_than_all_remembered_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "REMEMBERED", 4)
+    for each in range(20):
+        write(tmp_path, each, tenth(0), 100 + each)
+    whole = reader(tmp_path)
+    files, offset = taken(whole, whole.initialOffset())
+    assert len(files) == 20
+    assert taken(whole, offset)[0] == []
+    seen = []
+    for each in range(20, 30):
+        write(tmp_path, each, tenth(0), 50 - each % 3 if each % 2 else 200 + each)
+        files, offset = taken(whole, offset)
+        seen += files
+        assert taken(whole, offset) == ([], offset)
+    assert seen == [f"part-{each:03}.parquet" for each in range(20, 30)]
+    assert taken(reader(tmp_path), offset)[0] == []
+
+
 def test_large_files_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source, "ROWS_AT_ONCE", 250)
     name = write(tmp_path, 0, tenth(0))

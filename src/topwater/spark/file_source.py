@@ -68,8 +68,9 @@ class Files:
 
     Files are read in the order in which they were last changed, then by name; each once. A file
     must be complete when it appears: write it under a name that starts with ``_`` or ``.``, which
-    are skipped, or elsewhere, and rename it. A file may appear out of order, as long as it is not
-    older than all of the last 256 that were read. One that is written anew is read anew.
+    are skipped, or elsewhere, and rename it. A file may appear out of order; only one
+    that comes while the query is stopped must not be older than all of the last 256 that were read,
+    from which it can't be told then. One that is written anew is read anew.
 
     Parameters
     ----------
@@ -225,6 +226,7 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._zone = zone
         self._unreadable = unreadable
         self._all: list[Listed] | None = None
+        self._seen: set[Listed] | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Nothing read yet."""
@@ -242,12 +244,21 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next micro-batch ends: after the oldest files that are new."""
         there = _listed(self._folder, self._pattern) if self._all is None else self._all
         taken = [(changed, name) for changed, name in start["recent"]]
-        new = _new(there, taken)
+        new = self._late(there, taken, start["files"]) + _new(there, taken)
         batch = new[: limit.max_files] if isinstance(limit, ReadMaxFiles) else new
         if not batch:
             return start
         recent = sorted([*taken, *batch])[-REMEMBERED:]
         return {"files": [name for _, name in batch], "recent": [list(each) for each in recent]}
+
+    def _late(self, there: list[Listed], taken: list[Listed], last: list[str]) -> list[Listed]:
+        """Files older than all that the offset names, which were not there when this run began."""
+        first, names = _first(taken), set(last)
+        if self._seen is None:
+            self._seen = {file for file in there if file <= first}
+        self._seen |= {*taken, *(file for file in there if file[1] in names)}
+        self._seen &= {*taken, *there}
+        return sorted(file for file in there if file <= first and file not in self._seen)
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[OneFile]:
         """The files of a micro-batch."""
@@ -297,10 +308,15 @@ def _one_skipped(task: int) -> pa.RecordBatch:
     return portion_rows([(0, part.pack())], task, LAST)
 
 
+def _first(taken: list[Listed]) -> Listed:
+    """The oldest file that is remembered; older ones were taken, if they were there."""
+    return min(taken) if len(taken) >= REMEMBERED else (-1, "")
+
+
 def _new(there: list[Listed], taken: list[Listed]) -> list[Listed]:
     """Files not taken yet, oldest first. Those before all that we remember were taken."""
     known = set(taken)
-    first = min(taken) if len(taken) >= REMEMBERED else (-1, "")
+    first = _first(taken)
     return sorted(file for file in there if file > first and file not in known)
 
 
