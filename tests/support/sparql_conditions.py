@@ -20,6 +20,8 @@ from topwater.rspql.plan.plan import (
 )
 from topwater.rspql.rdf.triples import canonical, term_of
 
+# Oxigraph takes NaN < 1 for an error, and rounds large decimals to doubles twice: see the single
+# tests for these.
 TERMS = [
     *(f"<x:n{number}>" for number in range(3)),
     "_:b",
@@ -34,8 +36,6 @@ TERMS = [
     *(f'"{number}"^^<{XSD}decimal>' for number in ("0.1", "0.2", "0.3", "0.100000000000000001")),
     *(f'"0.1"^^<{XSD}{kind}>' for kind in ("float", "double")),
     *(f'"{2**53 + more}"^^<{XSD}integer>' for more in (-1, 0, 1, 2)),
-    f'"{2**53}"^^<{XSD}double>',
-    f'"INF"^^<{XSD}double>',
     f'"true"^^<{XSD}boolean>',
     f'"2026-01-01T00:00:00Z"^^<{XSD}dateTime>',
     f'"2026-01-01T01:00:00+01:00"^^<{XSD}dateTime>',
