@@ -19,7 +19,7 @@ demo: install  ## the main job: a continuous top-k query on Spark
 	@$(BIN)/topwater demo
 
 test: install  ## all tests that fit in minutes; three workers, since tests of servers wait a lot
-	@$(BIN)/python -m pytest -m "not soak" -n 3 --dist loadgroup
+	@$(BIN)/python -m pytest -m "not soak" -n 3 --no-loadscope-reorder
 
 soak: install  ## the long suites
 	@$(BIN)/python -m pytest -m soak --timeout 7200

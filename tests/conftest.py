@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+from tests.support.distribution import ByGroup, longest_first
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,13 +31,15 @@ settings.load_profile("no-deadline")
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
-@pytest.hookimpl(tryfirst=True)  # the plugin reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers: what takes long comes first."""
+    items.sort(key=longest_first)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroup:
     """With several workers: all that needs the warm session on one, the rest file by file."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            warm = "warm_spark" in getattr(item, "fixturenames", ())
-            item.add_marker(pytest.mark.xdist_group("spark" if warm else item.path.as_posix()))
+    return ByGroup(config, log)
 
 
 @pytest.fixture(scope="session")

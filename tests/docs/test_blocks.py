@@ -18,8 +18,7 @@ def needs_spark(page: Path) -> bool:
 def marks(page: Path) -> list[pytest.MarkDecorator]:
     """Examples start a Spark of their own, which takes long."""
     soak = [pytest.mark.soak] if page.is_relative_to(ROOT / "examples") else []
-    warm = [pytest.mark.spark, pytest.mark.xdist_group("spark")] if needs_spark(page) else []
-    return soak + warm
+    return soak + ([pytest.mark.spark] if needs_spark(page) else [])
 
 
 @pytest.mark.parametrize(

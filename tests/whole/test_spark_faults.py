@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.xdist_group("faults"),  # minutes in which the warm session would wait
-]
+pytestmark = pytest.mark.spark
+GROUP = "faults"  # minutes in which the warm session would wait
 
 INSTALLED = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]

@@ -14,35 +14,26 @@ from topwater_lab.bench.spark_data import Layout, Size
 from topwater_lab.bench.spark_peers import NATIVE, OWN_SOURCE
 from topwater_lab.bench.spark_tables import show
 
-
-def tiny(size: Size, trickle: int) -> spark_speed.Effort:
-    """One point, one native form, one run of each."""
-    point = spark_speed.Point(Layout(10), (OWN_SOURCE,), NATIVE[1:2])
-    return spark_speed.Effort(size, (point,), repeats=1, trickle=trickle, partitions=(1,))
+TINY = spark_speed.Effort(
+    Size(2, 1_000),
+    (spark_speed.Point(Layout(10), (OWN_SOURCE,), NATIVE[1:2]),),
+    repeats=1,
+    trickle=4,
+    partitions=(1,),
+)
 
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("spark")
-@pytest.mark.parametrize(
-    ("effort", "windows"),
-    [
-        pytest.param(tiny(Size(1, 1_000), 2), 41, id="shortest"),
-        pytest.param(tiny(Size(2, 8_000), 4), 81, id="short", marks=pytest.mark.soak),
-    ],
-)
 def test_the_command_compares_answers_and_prints_json_or_tables(
-    effort: spark_speed.Effort, windows: int, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(spark_speed, "quick", lambda: effort)
+    monkeypatch.setattr(spark_speed, "quick", lambda: TINY)
     result = CliRunner().invoke(bench_commands.app, ["spark", "--quick", "--json", "--quiet"])
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
     (row,) = report["rows"]
-    assert (row["case"], row["same_answers"], row["windows_compared"]) == (
-        "own-source",
-        True,
-        windows,
-    )
+    assert (row["case"], row["same_answers"], row["windows_compared"]) == ("own-source", True, 81)
     numbers = ("rows_per_s", "ratio_to_noop", "ratio_to_native", "batch_ms_p50", "whole_run_s")
     assert all(row[name] > 0 for name in numbers)
     assert row["written_bytes_p50"] >= row["state_bytes"] / 2 > 0
