@@ -96,7 +96,7 @@ def test_rdf_is_played_too(spark: SparkSession, tmp_path: Path, checkpoint: str)
 def test_the_pace_is_that_of_the_times(tmp_path: Path, speed: float) -> None:
     """Without Spark, whose own delays would hide it."""
     told = recorded(tmp_path / "in") | {"speed": speed}
-    reader = ReplaySource({"settings": json.dumps(told)}).streamReader(None)  # type: ignore[arg-type]
+    reader = ReplaySource({"settings": json.dumps(told), "zone": "UTC"}).streamReader(None)  # type: ignore[arg-type]
     limit = ReadMaxRows(1_000)
     offset = reader.latestOffset(reader.initialOffset(), limit)
     assert offset["time"] == 0  # the first event is due at once
@@ -109,6 +109,6 @@ def test_the_pace_is_that_of_the_times(tmp_path: Path, speed: float) -> None:
         time.sleep(0.01)
     # A second reader goes on from there, and not from where the first would be by now.
     time.sleep(0.3)
-    again = ReplaySource({"settings": json.dumps(told)}).streamReader(None)  # type: ignore[arg-type]
+    again = ReplaySource({"settings": json.dumps(told), "zone": "UTC"}).streamReader(None)  # type: ignore[arg-type]
     then = again.latestOffset(offset, limit)
     assert then["time"] - offset["time"] <= 1_000 * max(1, speed / 20)
