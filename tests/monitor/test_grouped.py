@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,27 @@ def test_a_silent_group_is_answered_on_time() -> None:
     monitor.ingest({"at": [141], "who": [2], "value": [1.0], "where": ["b"]})
     assert monitor.watermark == 141
     assert [(each.window.end, each.group) for each in monitor.close_until(141)] == [(100, "a")]
+
+
+def test_nothing_of_a_new_group_is_late_before_the_first_window_has_closed() -> None:
+    """The first window of ``a`` is still open when ``b`` is heard of.
+
+    ::
+
+        time     0    10   20             60        100
+        window   (──────────────────────────────────]
+                      a    b              └ where a window before the first would have ended
+    """
+    monitor = GroupedMonitor.build(query_of())
+    monitor.ingest({"at": [10], "who": [1], "value": [1.0], "where": ["a"]})
+    assert monitor.close_until(10) == []
+    monitor.ingest({"at": [20], "who": [2], "value": [1.0], "where": ["b"]})
+    answers = monitor.flush()
+    assert [(each.window.end, each.group, each.keys) for each in answers] == [
+        (100, "a", [1]),
+        (100, "b", [2]),
+    ]
+    assert sum(each.counts.late for each in answers) == 0
 
 
 def test_a_late_event_of_a_forgotten_group_opens_no_window_again() -> None:
@@ -229,6 +251,23 @@ def test_of_many_groups_each_has_its_turn_in_some_window() -> None:
         assert clock.now() - before <= 1.0
     assert {key for key, _ in source.asked} == {f"k{each}" for each in range(60)}
     assert min(deadline for _, deadline in source.asked) > 0.005
+
+
+@pytest.mark.parametrize("every", [2, 3, 6, 60])
+def test_no_rhythm_of_the_stream_leaves_a_group_without_a_turn(every: int) -> None:
+    """Only every n-th window holds something, and there is time for one group or two."""
+    clock = HandClock()
+    source = Taking(clock, share=1.0)
+    monitor = GroupedMonitor.build(timed_query(), source=source, clock=clock)
+    for window in range(0, 60 * every, every):
+        monitor.ingest(events_of(6, at=40 * window + 30))
+        for each in monitor._monitors.values():
+            assert each._refresher is not None
+            each._refresher.purse.seconds_per_fetch = 0.4
+        monitor.close_until(40 * window + 41)
+    turns = Counter(key for key, _ in source.asked)
+    assert len(turns) == 6
+    assert min(turns.values()) > 2
 
 
 def test_several_windows_that_close_together_have_a_deadline_each() -> None:

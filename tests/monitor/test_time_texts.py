@@ -42,3 +42,12 @@ def test_a_query_takes_times_as_text_and_counts_those_that_are_none() -> None:
     assert answer.keys == ["b"]
     assert answer.counts.bad_time == 2
     assert answer.window.end == NINE // 1_000 + 3_600_000
+
+
+def test_a_time_whose_bytes_are_not_text_is_counted() -> None:
+    bytes_given = pa.array([b"2026-01-01T09:10:00Z", b"\xff\xfe"], pa.binary())
+    at = pa.Array.from_buffers(pa.string(), 2, bytes_given.buffers())
+    query = TopKQuery(key="who", time="at", window=tumbling("1 h"), score="n", k=2)
+    (answer,) = run(query, [pa.table({"who": ["a", "b"], "at": at, "n": [1.0, 2.0]})])
+    assert answer.keys == ["a"]
+    assert answer.counts.bad_time == 1

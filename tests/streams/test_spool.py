@@ -251,6 +251,27 @@ def test_what_can_be_read_is_saved(tmp_path: Path) -> None:
     assert salvage(tmp_path) == "nothing is damaged"
 
 
+@pytest.mark.parametrize("name", ["99999999999999999999.part", "90000000.part"])
+def test_a_part_with_a_number_far_from_the_others_is_not_counted_up_to(
+    tmp_path: Path, name: str
+) -> None:
+    given = spool_of(tmp_path)
+    (tmp_path / name).touch()
+    with pytest.raises(StateError, match=r"\.part is missing"):
+        opened(tmp_path)
+    assert f"{name} is now {name}.damaged" in salvage(tmp_path).splitlines()
+    assert opened(tmp_path) == given
+
+
+def test_what_was_set_aside_once_stays(tmp_path: Path) -> None:
+    spool_of(tmp_path)
+    for told in ("x.part.damaged", "x.part.damaged2"):
+        (tmp_path / "x.part").write_text(told)
+        assert f"x.part is now {told}" in salvage(tmp_path).splitlines()
+        assert (tmp_path / told).read_text() == told
+    assert (tmp_path / "x.part.damaged").read_text() == "x.part.damaged"
+
+
 def test_without_what_is_known_the_messages_are_saved_for_a_new_checkpoint(tmp_path: Path) -> None:
     given = spool_of(tmp_path)
     os.truncate(tmp_path / "about.json", 10)

@@ -264,7 +264,7 @@ def heartbeats(table: pa.Table, name: str | None) -> BoolArray:
 
 def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = moments(column)
+        column = moments(_readable(column))
     kind = column.type
     times, per = 1, 1
     if pa.types.is_timestamp(kind):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 
+import numpy as np
 import pyarrow as pa
 
 from topwater.errors import QueryError
@@ -135,7 +136,8 @@ class GroupedMonitor:
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``, for every group in it."""
         until = self.query.window.last_complete(watermark)
-        self._current = max(until + 1, self._current or 0)
+        if until >= 0:  # before the end of the first window, nothing can be late
+            self._current = max(until + 1, self._current or 0)
         return self._answers_until(watermark)
 
     def flush(self) -> list[Answer]:
@@ -217,9 +219,11 @@ class GroupedMonitor:
         """Each group gets its part of the time that is left, and who is first changes."""
         assert self._seconds is not None  # noqa: S101  for the type checker
         close, ends = self.query.window.window(window).end + 1, clock.now() + self._seconds
-        first = window % len(groups)
+        # Drawn by the window, so that no rhythm of the stream puts the same groups last for ever.
+        turns = np.random.default_rng([*divmod(window, 2**32)]).permutation(len(groups))
         answers: list[Answer] = []
-        for done, group in enumerate(groups[first:] + groups[:first]):
+        for done, turn in enumerate(turns.tolist()):
+            group = groups[turn]
             monitor, left = self._monitors[group], max(0.0, ends - clock.now())
             # Where there are many groups a fair part is too short for all: then some have to wait.
             within = max(left / (len(groups) - done), monitor.least_seconds)

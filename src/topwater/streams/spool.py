@@ -52,6 +52,8 @@ from topwater.streams.spool_part import (
 __all__ = ["PART_BYTES", "Message", "Spool", "messages", "salvage"]
 
 PART_BYTES = 1 << 20
+_GAP = 10_000
+"""More parts than this are not lost at once."""
 
 
 class Spool:
@@ -226,10 +228,11 @@ class Spool:
     def _adopt(self, numbers: list[int]) -> None:
         """Take the parts that are there: all but the last were sealed."""
         self._open = max([*numbers, self.first - 1]) + 1
-        missing = set(range(self.first, self._open)) - set(numbers)
-        if missing:
-            path = part_path(self.folder, min(missing))
-            raise StateError(f"{path} is missing, and with it all messages in it", fix=KEEP)
+        here = (number for number in numbers if number >= self.first)
+        for expected, number in enumerate(here, self.first):
+            if number != expected:
+                path = part_path(self.folder, expected)
+                raise StateError(f"{path} is missing, and with it all messages in it", fix=KEEP)
         if "marked" not in self._about:  # of an earlier version, whose parts have no marks
             self.keep(marked=self._open)
         for number in numbers:
@@ -277,10 +280,20 @@ def salvage(folder: str | Path) -> str:
         except StateError:
             done.append(f"{_set_aside(folder / ABOUT)}; {AFRESH}")
             about = {"id": uuid.uuid4().hex, "removed": min(numbers, default=0), "marked": 0}
-        for number in range(about["removed"], max([*numbers, -1]) + 1):
-            done += _salvaged_part(folder, number)
+        done += _salvaged_parts(folder, numbers, about["removed"])
         write_about(folder, about)
     return "\n".join(done) or "nothing is damaged"
+
+
+def _salvaged_parts(folder: Path, numbers: list[int], first: int) -> Iterator[str]:
+    """All parts from the first on; one far behind the others is not a part of this spool."""
+    for number in numbers:
+        if number >= first + _GAP:
+            yield _set_aside(part_path(folder, number))
+            continue
+        for each in range(first, number + 1):
+            yield from _salvaged_part(folder, each)
+        first = max(first, number + 1)
 
 
 def _salvaged_part(folder: Path, number: int) -> list[str]:
@@ -300,5 +313,7 @@ def _salvaged_part(folder: Path, number: int) -> list[str]:
 def _set_aside(path: Path) -> str:
     if not path.exists():
         return f"{path.name} was missing"
-    path.replace(path.with_suffix(f"{path.suffix}.damaged"))
-    return f"{path.name} is now {path.name}.damaged"
+    names = (f"{path.name}.damaged{more}" for more in ("", *range(2, 1_000)))
+    beside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    path.replace(beside)
+    return f"{path.name} is now {beside.name}"
