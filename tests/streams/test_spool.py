@@ -263,6 +263,15 @@ def test_a_part_with_a_number_far_from_the_others_is_not_counted_up_to(
     assert opened(tmp_path) == given
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_copy_of_a_part_does_not_double_its_messages(tmp_path: Path, number: int) -> None:
+    given = spool_of(tmp_path)
+    assert opened(tmp_path) == given
+    shutil.copy(tmp_path / f"{number:08d}.part", tmp_path / "00000003.part")
+    with pytest.raises(StateError, match=r"00000003\.part is damaged"):
+        opened(tmp_path)
+
+
 def test_what_was_set_aside_once_stays(tmp_path: Path) -> None:
     spool_of(tmp_path)
     for told in ("x.part.damaged", "x.part.damaged2"):

@@ -131,10 +131,12 @@ def extent(part: bytes, number: int) -> Extent:
     """How far a part that was not sealed can be read.
 
     After the last mark nothing was called safe: what is there may be torn. A mark behind something
-    that can't be read tells that it could be read once.
+    that can't be read tells that it could be read once; one of another part, that this is a copy.
     """
     at = 0
     while (after := _end_of_record(part, at)) is not None:
+        if _HEADER.unpack_from(part, at)[-1] & _MARK and not _is_mark(part, at, number):
+            return Extent(at, damaged=True)
         at = after
     return Extent(at, _next_mark(part, at, number) is not None)
 
