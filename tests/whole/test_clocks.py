@@ -12,20 +12,27 @@ import topwater
 ROOT = Path(topwater.__file__).parent
 CORE = ("monitor", "replica", "scoring", "candidates")
 MODULES = sorted(path for name in CORE for path in (ROOT / name).rglob("*.py"))
-CLOCKS = {"time", "datetime"}
+READERS = {"now", "utcnow", "today"}
+"""What types of ``datetime`` read the clock with; all else they do is arithmetic."""
 
 
 def clocks_in(text: str) -> list[str]:
-    """What a module imports of the modules that know the time."""
+    """Where a module may read the time: by ``time``, by an import in a call, by a moment's type."""
     found: list[str] = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found += [each.name for each in node.names if each.name.split(".")[0] in CLOCKS]
-        elif isinstance(node, ast.ImportFrom) and node.module in CLOCKS:
-            found += [f"{node.module}.{each.name}" for each in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "__import__":
+            found += [each.name for each in node.names if each.name.split(".")[0] == "time"]
+        elif isinstance(node, ast.ImportFrom) and node.module == "time":
+            found += [f"time.{each.name}" for each in node.names]
+        elif _reads(node):
             found.append(ast.unparse(node))
-    return [name for name in found if name != "datetime.timedelta"]
+    return found
+
+
+def _reads(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and node.attr in READERS:
+        return ast.unparse(node.value).split(".")[-1] in {"datetime", "date", "Timestamp"}
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "__import__"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -35,7 +42,14 @@ def test_no_module_of_the_core_reads_a_clock(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["import time", "from time import monotonic as now", "def f():\n    import time as t\n"],
+    [
+        "import time",
+        "from time import monotonic as now",
+        "def f():\n    import time as t\n",
+        "from datetime import datetime\nstart = datetime.now()",
+        "import datetime\nread = datetime.date.today",
+        "pd.Timestamp.utcnow()",
+    ],
 )
 def test_a_clock_would_be_found(text: str) -> None:
     assert clocks_in(text)
