@@ -75,6 +75,8 @@ def test_what_is_sent_of_a_window_is_bounded() -> None:
 @pytest.mark.parametrize(
     ("given", "field"),
     [
+        (None, "record"),
+        ([WINDOW], "record"),
         ({}, "window"),
         ({"window": {"start": 0}}, "window"),
         ({"window": "today"}, "window"),

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
 from topwater.model import Answer, Counts, Freshness
+from topwater.validation import mapping_of
 
 Record: TypeAlias = dict[str, Any]
 
@@ -65,7 +66,8 @@ def record_of(
     >>> record_of(made)["rows"][0]["label"]
     'ann'
     """
-    plain = given.to_dict() if isinstance(given, Answer) else dict(given)
+    given = given.to_dict() if isinstance(given, Answer) else given
+    plain = dict(mapping_of(given, "record", _FIX))
     if truth is not None:
         plain["truth"] = asdict(truth)
     if rivals is not None:
