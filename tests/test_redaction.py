@@ -94,6 +94,7 @@ def test_a_library_s_message_loses_what_may_be_secret(given: str, frame: str) ->
         "password: must be the name of an environment variable",
         "no answer from http://127.0.0.1:9: refused",
         "FILTER(?token = ?password)",
+        "the key 'mailto:ann@example.org' is <acct:ann@example.org>",
         "",
     ],
 )

@@ -43,8 +43,12 @@ _ONE_SLASH = re.compile(
     r"(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{1,30}:/)(?!/)[^\s\"'<>]+", re.IGNORECASE
 )
 """What becomes of an address that is taken for a path."""
-_BARE_LOGIN = re.compile(r"(?<![\w.:/@-])[\w.-]{1,40}:[^\s/:@\"'<>]{1,100}@(?=[\w\[])")
-"""``user:password@``, where nothing says that this is an address."""
+_BARE_LOGIN = re.compile(
+    r"(?<![\w.:/@-])(?!(?:mailto|acct|tag|sips?|xmpp):)"
+    r"[\w.-]{1,40}:[^\s/:@\"'<>]{1,100}@(?=[\w\[])",
+    re.IGNORECASE,
+)
+"""``user:password@``, where nothing says that this is an address, or a name as ``mailto:`` has."""
 _NAMED = re.compile(
     r"(?<![?$\w.-])((?:[\w.-]{0,40}[_.-])?"
     r"(?:password|passwd|pwd|secret|token|(?:api|access|secret)[._-]?key))"

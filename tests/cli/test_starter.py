@@ -53,6 +53,18 @@ def test_it_goes_into_an_empty_folder_that_is_there(tmp_path: Path) -> None:
     assert "job.toml" in made(tmp_path / "empty")
 
 
+@pytest.mark.parametrize("place", ["/proc/nowhere", "s3a://key:secret@bucket/a"])
+def test_a_folder_that_can_not_be_made(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["init", place])
+    assert result.exit_code == 2
+    assert "fix: name a folder" in result.stderr
+    assert "secret" not in result.output
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("option", [[], ["--rspql"]])
 def test_all_that_it_needs_is_there(tmp_path: Path, option: list[str]) -> None:
     """The example service is started and asked."""

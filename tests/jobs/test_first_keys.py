@@ -65,3 +65,17 @@ def test_a_stream_that_is_not_recorded_tells_none(tmp_path: Path) -> None:
     schema = 'schema="user string, at timestamp"'
     stream = f'stream={{kind="kafka", servers="h:1", topics=["t"], {schema}}}'
     assert first_keys(job(tmp_path, "", stream)) == []
+
+
+def test_a_line_that_can_not_be_read_hides_no_other(tmp_path: Path) -> None:
+    made = job(tmp_path)
+    lines = ["not JSON", "[" * 100_000, "7", '{"at": 0}', '{"user": "ann", "at": 0}']
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join(lines))
+    assert first_keys(made) == ["ann"]
+
+
+def test_a_cell_too_large_for_csv_ends_nothing(tmp_path: Path) -> None:
+    schema = 'schema="at timestamp, user bigint"'
+    made = job(tmp_path, "", f'stream={{kind="files", path="in", format="csv", {schema}}}')
+    (tmp_path / "in" / "a.csv").write_text(f'"{"x" * 200_000}",7\n')
+    assert first_keys(made) == []

@@ -35,7 +35,7 @@ def test_what_was_read_is_told() -> None:
     ("document", "value", "problem", "fix"),
     [
         ({"rating": 4.5}, "ratign", "there is nothing at ratign in ", 'value = "rating"'),
-        ({"rating": None, "n": 2}, "rating", "there is null at rating in ", 'value = "n"'),
+        ({"rating": None, "n": 2}, "rating", "there is null at rating in ", "number: n (2)"),
         ({"rating": "good"}, "rating", "there is no number at rating in ", "no number anywhere"),
         ([{"rating": 4}], "rating", "no rating in it, in ", "rating"),
         (b'{"n": 1, "n": 2}', "n", "two values for one key", "one value"),

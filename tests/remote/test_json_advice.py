@@ -72,3 +72,19 @@ def test_a_huge_or_deep_reply_takes_no_time() -> None:
     assert "no number" in advice(deep, Path.parse("b"), "x")
     wide = {f"n{number}": number for number in range(100_000)}
     assert "n7" in advice(wide, Path.parse("n7x"), "x")
+
+
+@pytest.mark.parametrize("value", [None, "n/a", "4.5 stars"])
+def test_a_path_that_leads_to_something_may_be_right(value: Any) -> None:
+    told = advice({"id": 7, "rating": value}, Path.parse("rating"), "x", there=True)
+    assert told == "name a key that has a number there, or use a path to a number: id (7)"
+    told = advice({"rating": value}, Path.parse("rating"), "x", there=True)
+    assert told.endswith("name a key that has a number there")
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jrating", "\x1brating", "rating\u202e", "\u200brating"])
+def test_a_name_steers_no_terminal_and_its_path_can_be_written(name: str) -> None:
+    told = advice({name: 4.5}, Path.parse("rating"), "x")
+    assert told.isprintable()
+    path = told.partition("value = ")[2].partition("? There")[0].strip("'")
+    assert list(Path.parse(path).values({name: 4.5})) == [4.5]

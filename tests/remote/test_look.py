@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def test_a_source_without_a_check_is_asked_for_the_key() -> None:
     ("source", "words"),
     [
         (Own(np.nan), "key not found"),
-        (Own(np.inf), "key not found"),
+        (Own(np.inf), "not a number"),
         (Own(np.nan, ok=False), "can't tell why"),
     ],
 )
@@ -86,3 +87,53 @@ def test_an_excerpt_is_one_short_line_without_secrets() -> None:
 def test_a_secret_that_is_cut_off_is_not_told_in_part() -> None:
     secret = "s" * 40
     assert "sss" not in excerpt("x" * 290 + secret, [secret])
+
+
+def giving(act: Any) -> Any:
+    """A source whose fetch does something else than it should."""
+
+    class Odd:
+        def fetch(self, keys: Any, deadline: float | None = None) -> Any:  # noqa: ARG002
+            return act(len(keys))
+
+    return Odd()
+
+
+def raising(error: BaseException) -> Any:
+    def act(*_: Any) -> Any:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (raising(KeyError("password hunter2")), "raised KeyError at .*test_look.py"),
+        (raising(SystemExit(0)), "raised SystemExit"),
+        (raising(asyncio.CancelledError()), "raised CancelledError"),
+        (lambda _: None, "gave NoneType, not Fetched"),
+        (lambda n: dict.fromkeys(range(n), 1.0), "gave dict, not Fetched"),
+        (lambda _: Fetched(np.ones(2), np.ones(2, bool)), "for 1 keys"),
+        (lambda n: Fetched(np.ones(n), np.ones(n)), "ok of float64"),  # type: ignore[arg-type]
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda source: source, remote.stack])
+def test_a_source_that_no_query_could_use_does_not_pass_a_check(
+    act: Any, words: str, wrap: Any
+) -> None:
+    with pytest.raises(SourceError, match=words) as caught:
+        checked(wrap(giving(act)), "ann")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_check_that_raises_is_told_without_its_message() -> None:
+    own = Own(1.0)
+    own.check = raising(RuntimeError("token abc"))  # type: ignore[method-assign]
+    with pytest.raises(SourceError, match="raised RuntimeError") as caught:
+        checked(own)
+    assert "abc" not in str(caught.value)
+
+
+def test_a_key_of_more_than_64_bits_is_asked_for() -> None:
+    assert looked_up(Scripted({2**70: 2.0}), 2**70) == Look(2**70, 2.0)

@@ -66,6 +66,12 @@ def test_a_small_body_that_unpacks_to_a_large_one() -> None:
     assert reply_to(gzip.compress(b"x" * 10**6), content_encoding="gzip")[0].problem == "large"
 
 
+def test_what_follows_a_packed_body_is_not_read_to_its_end() -> None:
+    pieces = [gzip.compress(b"{}"), *[b"x" * 1_000] * 50]
+    reply, taken = reply_to(*pieces, content_encoding="gzip")
+    assert (reply.problem, reply.body, taken) == (None, b"{}", 2)
+
+
 def test_a_body_in_another_coding_is_not_read() -> None:
     reply, taken = reply_to(b"x", content_encoding="br")
     assert (reply.problem, taken) == ("garbled", 0)
@@ -132,7 +138,7 @@ def test_errors_that_cause_each_other_come_to_an_end() -> None:
         (None, None), ("", None), ("soon", None), ("-1", None), ("1.5", None), ("٣", None),
         (" 0 ", 0.0), ("9" * 400, 999_999_999_999.0),
         ("Wed, 31 Dec 2025 23:59:00 GMT", 0.0), ("Thu, 01 Jan 2026 02:00:30 +0200", 30.0),
-        ("Thu, 01 Jan 2026 00:01:00 -0000", 60.0),
+        ("Thu, 01 Jan 2026 00:01:00 -0000", 60.0), ("Thu, 01 Jan 99999999999 00:00:30 GMT", None),
     ],
 )  # fmt: skip
 def test_how_long_a_service_asks_to_wait(told: str | None, seconds: float | None) -> None:

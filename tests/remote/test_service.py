@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from topwater.errors import QueryError, SourceError
 from topwater.model import Problem
+from topwater.remote.look import excerpt
 from topwater.remote.replies import Reply
 from topwater.remote.service import Service, filled, most_of, positive, require_reached
 
@@ -140,3 +142,29 @@ def test_how_many_keys_a_request_has(value: Any) -> None:
     with pytest.raises(QueryError, match="100") as caught:
         most_of(value, 50, 100)
     assert caught.value.field == "per_request"
+
+
+@pytest.mark.parametrize("password", ['pa"s/+word', "s\u00e9cret-1", "back\\slash"])
+def test_what_a_reply_may_repeat_is_hidden_however_it_is_written(
+    password: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", password)
+    secrets = Service.of("http://api/{key}", {"X-Token": "${TOKEN}"}).secrets()
+    for reply in (password, json.dumps(password), json.dumps(password, ensure_ascii=False)):
+        assert password[-3:] not in excerpt(reply, secrets)
+
+
+def test_a_login_is_hidden_also_decoded() -> None:
+    secrets = Service.of("http://me:p%40ssw0rd@api/{key}").secrets()
+    assert "ssw0rd" not in excerpt('{"got": "me p@ssw0rd"}', secrets)
+
+
+def test_what_may_be_a_token_in_an_address_is_hidden_in_a_reply_and_words_are_not() -> None:
+    secrets = Service.of("http://api/users/v1/t0kenInPath/{key}?apikey=t0kenInQuery").secrets()
+    told = excerpt('{"users": "v1", "path": "/t0kenInPath", "apikey": "t0kenInQuery"}', secrets)
+    assert told == '{"users": "v1", "path": "/***", "apikey": "***"}'
+
+
+def test_a_redirect_is_told_with_what_to_do() -> None:
+    with pytest.raises(SourceError, match="redirects to"):
+        require_reached(Reply("redirect"), "http://api", "url")

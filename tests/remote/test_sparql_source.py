@@ -7,6 +7,7 @@ import logging
 import pickle
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus
 
 import numpy as np
 import pyoxigraph as ox
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from tests.support.fault_server import USER, FaultServer, serving_faults
 from topwater.errors import QueryError, SourceError
 from topwater.remote.graph_pattern import tokens
+from topwater.remote.replies import Reply
 from topwater.remote.sparql_source import SparqlSource
 from topwater.remote.wrappers.stack import stack
 from topwater.testing import check_source
@@ -471,3 +473,19 @@ def test_two_values_for_a_key_fail_the_check(server: FaultServer) -> None:
     source = source_of(f"{server.url}/sparql")
     with pytest.raises(SourceError, match="two values for one key"):
         source._look("1")
+
+
+@pytest.mark.parametrize("nested", ["ASK", "DISTINCT ?p"])
+def test_a_reply_nested_without_end_is_told_as_any_other(
+    nested: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = source_of("http://data.example/sparql")
+
+    def request(ask: Any, *_: Any) -> Reply:
+        query = unquote_plus(ask.body.decode())
+        told = b'{"boolean": true}' if "ASK" in query else b'{"results": {"bindings": []}}'
+        return Reply(None, 200, {}, b"[" * 100_000 if nested in query else told)
+
+    monkeypatch.setattr(source._requester, "request", request)
+    with pytest.raises(SourceError, match=r"no SPARQL query|key not found"):
+        source.check(1_000)

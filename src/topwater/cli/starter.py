@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -45,18 +46,31 @@ def start_project(folder: Path, *, rspql: bool = False) -> Project:
     Raises
     ------
     QueryError
-        If the folder holds files already: nothing is ever overwritten.
+        If the folder holds files already, as nothing is ever overwritten, or can't be made.
     """
+    if re.match(r"[a-z][a-z0-9+.-]+:/", str(folder), re.IGNORECASE):  # a path has lost a slash
+        raise QueryError(
+            "an address is not a folder of this machine", fix="name a folder that is not there"
+        )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise QueryError(
             f"{folder} is there already, and is not empty", fix="name a folder that is not there"
         )
     files = _rspql_files() if rspql else _files()
+    try:
+        _write(folder, files)
+    except OSError as error:
+        raise QueryError(
+            f"{folder} can't be written: {error.strerror}", fix="name a folder that can be made"
+        ) from None
+    return Project(folder, tuple(files))
+
+
+def _write(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return Project(folder, tuple(files))
 
 
 def mentions() -> Iterator[tuple[datetime, int]]:

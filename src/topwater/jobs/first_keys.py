@@ -39,7 +39,7 @@ def first_keys(job: Job) -> list[Key]:
             found[key] = None
             if len(found) == MOST:
                 break
-    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException):
+    except (OSError, ValueError, LookupError, TypeError, csv.Error, pa.ArrowException):
         pass
     return list(found)
 
@@ -85,10 +85,18 @@ def _values(file: Path, settings: FilesStream | ReplayStream, key: str) -> Itera
     elif settings.format == "csv":
         cells = _csv_cells(file, settings, key)
     else:
-        cells = [json.loads(line)[key] for line in _lines(file)]
+        cells = [_cell(line, key) for line in _lines(file)]
     for cell in cells:
         if (found := _key(cell, whole)) is not None:
             yield found
+
+
+def _cell(line: str, key: str) -> Any:
+    """What a line of JSON has in a column; nothing if it can't be read: the run counts it."""
+    try:
+        return json.loads(line)[key]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return None
 
 
 def _csv_cells(file: Path, settings: FilesStream | ReplayStream, key: str) -> list[str]:

@@ -14,7 +14,13 @@ from topwater.remote.json_values import Reader
 from topwater.remote.key_values import key_text
 from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, key_shown, no_value
 from topwater.remote.replies import Reply
-from topwater.remote.service import Service, require_reached
+from topwater.remote.service import REDIRECTED, Service, require_reached
+
+_FIXES = {
+    "limited": "wait, and ask again: the service was asked too often",
+    "server": "see what the service's own log says, or ask again later",
+    "redirect": REDIRECTED,
+}
 
 
 def look_at(
@@ -39,7 +45,7 @@ def look_at(
         raise SourceError(
             f"{where} answers with status {reply.status} ({reply.problem})",
             field="url",
-            fix="check the address, and what is sent",
+            fix=_FIXES.get(reply.problem, "check the address, and what is sent"),
         )
     said = excerpt(reply.body, service.secrets())
     try:
@@ -72,5 +78,5 @@ def _read(document: Any, body: bytes, key: Key, reader: Reader, said: str) -> Lo
     raise NoValue(
         f"there is {what} at {path} in {said}",
         field="value",
-        fix=advice(document, reader.value, text),
+        fix=advice(document, reader.value, text, there=reason != "no_value"),
     )

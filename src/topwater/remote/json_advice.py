@@ -22,7 +22,9 @@ _LONGEST = 60
 _PLAIN = re.compile(r"[^\s.\[\]{}\"'$][^\s.\[\]{}\"']*")
 
 
-def advice(document: Any, wanted: Path, key: str, field: str = "value") -> str:
+def advice(
+    document: Any, wanted: Path, key: str, field: str = "value", *, there: bool = False
+) -> str:
     """What to write instead of a path: the nearest that leads to a number, or all of them.
 
     Parameters
@@ -35,6 +37,9 @@ def advice(document: Any, wanted: Path, key: str, field: str = "value") -> str:
         The key that was asked for, which may be a name in the reply.
     field
         The setting.
+    there
+        Whether the path leads to something, which is not a number: then the path may be right, and
+        only this key has none.
 
     Examples
     --------
@@ -48,13 +53,15 @@ def advice(document: Any, wanted: Path, key: str, field: str = "value") -> str:
         if np.isfinite(value := number(leaf)):
             found.setdefault(path, value)
     if not found:
-        return "there is no number anywhere in the reply: check the address"
-    near = _nearest(wanted, list(found))
+        other = "name a key that has a number there" if there else "check the address"
+        return f"there is no number anywhere in the reply: {other}"
+    near = _nearest(wanted, list(found), sole=not there)
     if near is not None:
         return f"did you mean {field} = {_quoted(near)}? There is {number_text(found[near])}"
     listed = [f"{path} ({number_text(value)})" for path, value in list(found.items())[:_LISTED]]
     more = ", …" if len(found) > _LISTED else ""
-    return f"use a path to a number: {', '.join(listed)}{more}"
+    other = "name a key that has a number there, or " if there else ""
+    return f"{other}use a path to a number: {', '.join(listed)}{more}"
 
 
 def _quoted(path: str) -> str:
@@ -88,15 +95,18 @@ def _leaves(document: Any, wanted: Path, key: str) -> Iterator[tuple[str, Any]]:
 def _named(path: str, name: str, key: str, keyed: bool) -> str:
     if keyed and name == key and "{key}" not in path:
         step = "{key}"
-    elif _PLAIN.fullmatch(name):
+    elif _PLAIN.fullmatch(name) and name.isprintable():
         step = name
     else:
-        return f"{path}[{json.dumps(name, ensure_ascii=False)}]"
+        return f"{path}[{json.dumps(name, ensure_ascii=not name.isprintable())}]"
     return f"{path}.{step}" if path else step
 
 
-def _nearest(wanted: Path, paths: list[str]) -> str | None:
-    """The path whose last name is the same, or nearly; then the one that looks nearly the same."""
+def _nearest(wanted: Path, paths: list[str], *, sole: bool) -> str | None:
+    """The path whose last name is the same, or nearly; then the one that looks nearly the same.
+
+    If ``sole``, one that is alone is meant, whatever it looks like.
+    """
     name, text = _last_name(wanted.text), _plain(wanted.text)
     same = [path for path in paths if _last_name(path) == name]
     if same:
@@ -105,7 +115,8 @@ def _nearest(wanted: Path, paths: list[str]) -> str | None:
     if _likeness(name, _last_name(by_name)) >= _NEAR:
         return by_name
     by_path = max(paths, key=lambda path: _likeness(text, _plain(path)))
-    return by_path if _likeness(text, _plain(by_path)) >= _NEAR or len(paths) == 1 else None
+    alone = sole and len(paths) == 1
+    return by_path if alone or _likeness(text, _plain(by_path)) >= _NEAR else None
 
 
 def _last_name(path: str) -> str:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from topwater.errors import SourceError
+from topwater.errors import SourceError, TopwaterError
 from topwater.model import Key, KeyArray, number_text
 from topwater.problems import in_words
 from topwater.protocols import Source
 from topwater.redaction import redacted
+from topwater.remote.fetched_values import valid, where_it_broke
+
+T = TypeVar("T")
 
 _LONGEST = 300
 _SHORTEST_SECRET = 4
@@ -77,10 +80,24 @@ def checked(source: Source, key: Key | None = None) -> Look | None:
     check = getattr(source, "check", None)
     if check is not None:
         if key is not None and _takes_key(check):
-            found = check(key)
+            found = _told(lambda: check(key))
             return found if isinstance(found, Look) else looked_up(source, key)
-        check()
+        _told(check)
     return None if key is None else looked_up(source, key)
+
+
+def _told(call: Callable[[], T]) -> T:
+    """What a call of a source gives; what it raises of its own is told without the message."""
+    try:
+        return call()
+    except (TopwaterError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # one that ends the process would look like a success
+        raise SourceError(
+            f"the source {where_it_broke(error)}",
+            field="source",
+            fix="correct it: topwater.testing.check_source tells what a source must keep",
+        ) from error
 
 
 def looked_up(source: Source, key: Key) -> Look:
@@ -91,7 +108,7 @@ def looked_up(source: Source, key: Key) -> Look:
     SourceError
         If that is no usable value, with the reason.
     """
-    got = source.fetch(keys_of(key))
+    got = _told(lambda: valid(source.fetch(keys_of(key)), 1))
     value = float(got.values[0])
     if bool(got.ok[0]) and math.isfinite(value):
         return Look(key, value)
@@ -117,7 +134,8 @@ def key_shown(key: Key) -> str:
 
 def keys_of(key: Key) -> KeyArray:
     """One key, as sources take it."""
-    return np.array([key], np.int64 if isinstance(key, int) else object)
+    small = isinstance(key, int) and -(2**63) <= key < 2**63
+    return np.array([key], np.int64 if small else object)
 
 
 def excerpt(text: str | bytes, secrets: Iterable[str] = ()) -> str:

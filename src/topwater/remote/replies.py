@@ -83,6 +83,8 @@ async def _body(chunks: AsyncIterator[bytes], largest: int, *, packed: bool) -> 
             body += unpacking.decompress(chunk, largest + 1 - len(body))
         if len(body) > largest or (unpacking is not None and unpacking.unconsumed_tail):
             return None
+        if unpacking is not None and unpacking.unused_data:
+            break  # what follows belongs to nothing, and may have no end
     return bytes(body)
 
 
@@ -149,7 +151,7 @@ def retry_after(told: str | None, now: datetime) -> float | None:
 
     try:
         at = parsedate_to_datetime(told)
-    except ValueError:
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
+        return max(0.0, (at - now).total_seconds())
+    except (ValueError, OverflowError):
         return None
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
-    return max(0.0, (at - now).total_seconds())

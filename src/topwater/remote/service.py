@@ -8,6 +8,7 @@ when it is printed, pickled, or sent to another machine.
 from __future__ import annotations
 
 import base64
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -24,7 +25,10 @@ from topwater.validation.addresses import VARIABLE
 MOST = 10_000
 """More keys than this in one request are taken for a mistake."""
 
+REDIRECTED = "give the address that it redirects to: no other host is followed, nor a circle"
+
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_TOKEN = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[^{}$]{8,}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -107,7 +111,7 @@ class Service:
         except KeyError:
             sent = []
         parts = [part for value in sent for part in (value, *value.split())]
-        return [*told, *(quote(each, safe="") for each in told), *parts]
+        return [form for each in (*told, *parts, *_tokens(self.url)) for form in _forms(each)]
 
     def sent_headers(self) -> dict[str, str]:
         """The headers with their secrets. ``KeyError`` if a variable is not set."""
@@ -116,6 +120,19 @@ class Service:
             plain = ":".join(unquote(filled(part)) for part in self.login)
             found["Authorization"] = f"Basic {base64.b64encode(plain.encode()).decode()}"
         return found
+
+
+def _tokens(url: str) -> list[str]:
+    """Parts of an address behind its host that may be a token: letters and digits, not a word."""
+    parts = re.split(r"[/?&=;]", url.partition("://")[2])[1:]
+    return [part for part in parts if _TOKEN.fullmatch(part)]
+
+
+def _forms(secret: str) -> set[str]:
+    """How a reply may write it: as it is, as in an address, or as in JSON."""
+    plain = unquote(secret)
+    in_json = {json.dumps(plain, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+    return {secret, plain, quote(plain, safe=""), *in_json}
 
 
 def filled(text: str, *, encoded: bool = False) -> str:
@@ -163,6 +180,7 @@ def require_reached(reply: Reply, shown: str, setting: str) -> None:
         "refused": "check the host and port, and that the service runs",
         "tls": "check the certificate, or name the authority with verify=",
         "timeout": "check that the service runs, or allow more time with timeout=",
+        "redirect": REDIRECTED,
     }
     raise SourceError(
         f"no answer from {shown} ({reply.problem})",

@@ -175,7 +175,7 @@ class SparqlSource:
         require_reached(reply, self._service.shown, "endpoint")
         try:
             answered = reply.problem is None and "boolean" in json.loads(reply.body)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             answered = False
         if not answered:
             raise SourceError(
@@ -216,7 +216,7 @@ class SparqlSource:
         try:
             rows = json.loads(reply.body)["results"]["bindings"]
             known = [str(row["p"]["value"]) for row in rows]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             known = []
         return predicate_advice(self.pattern, term, known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import pickle
 import threading
@@ -18,6 +19,7 @@ from topwater.errors import SourceError
 from topwater.model import Fetched
 from topwater.remote import Guarded, Recording, guarded
 from topwater.remote.threads import MOST_LOST
+from topwater.remote.wrappers.stack import stack
 from topwater.testing import Scripted, check_source
 
 KEYS = np.array([3, 1, 2])
@@ -48,6 +50,8 @@ def raising(error: BaseException) -> Any:
     [
         raising(RuntimeError("down")),
         raising(SystemExit(3)),
+        raising(asyncio.CancelledError()),
+        raising(GeneratorExit()),
         lambda *_: None,
         lambda *_: "text",
         lambda *_: Fetched(np.zeros(2), np.ones(2, bool)),
@@ -266,3 +270,17 @@ def test_nothing_that_a_source_returns_gets_through_unchecked(
     told = None if why is None else np.array(why, object)
     odd = Fetched(np.array(values), np.array(ok, bool), seconds, told, wait)
     valid(Guarded(Acting(lambda *_: odd)).fetch(KEYS, None), 3)
+
+
+def test_ctrl_c_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        Guarded(Acting(raising(KeyboardInterrupt()))).fetch(KEYS)
+
+
+def test_it_is_told_which_source_broke_and_how(caplog: pytest.LogCaptureFixture) -> None:
+    class Misshaping:
+        def fetch(self, keys: Any, deadline: float | None = None) -> Any:  # noqa: ARG002
+            return dict.fromkeys(keys.tolist(), 1.0)
+
+    stack(Misshaping()).fetch(KEYS)
+    assert "the source Misshaping gave dict, not Fetched; its keys fail" in caplog.text

@@ -179,3 +179,11 @@ def test_failures_of_one_request_are_its_own() -> None:
 
     got = stack(Acting(act), per_request=4, retries=0).fetch(np.arange(12), 5.0)
     assert got.ok.tolist() == [True] * 4 + [False] * 4 + [True] * 4
+
+
+def test_lists_are_taken_as_they_are_without_a_stack() -> None:
+    class Lists:
+        def fetch(self, keys: Any, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+            return Fetched([1.0] * len(keys), [True] * len(keys))  # type: ignore[arg-type]
+
+    assert stack(Lists()).fetch(np.array([1, 2])).values.tolist() == [1.0, 1.0]

@@ -10,6 +10,7 @@ from typing import Any
 
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
+from topwater.remote.fetched_values import valid
 from topwater.remote.wrappers.wrapper import Around, failed
 
 
@@ -73,8 +74,8 @@ class Counting(Around):
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, counted."""
         try:
-            got = self.source.fetch(keys, deadline)
-        except Exception:
+            got = valid(self.source.fetch(keys, deadline), len(keys))
+        except BaseException:
             self._count(failed(keys, "broken"))
             raise
         self._count(got)

@@ -7,22 +7,19 @@ and nothing else. The loop puts this round every source that it is given.
 from __future__ import annotations
 
 import logging
-import math
 import time
-import traceback
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from topwater.errors import SourceError
-from topwater.model import Fetched, FloatArray, KeyArray, Millis
-from topwater.problems import LACKS, Problem
+from topwater.model import Fetched, KeyArray, Millis
 from topwater.protocols import Source
+from topwater.remote.fetched_values import valid, where_it_broke
 from topwater.remote.threads import Crew
 from topwater.remote.wrappers.wrapper import Around, failed
 
 _log = logging.getLogger("topwater.remote")
-_PROBLEMS = frozenset(get_args(Problem))
 _SPARE = 3
 _LONGEST_CHECK = 30.0
 _reported: set[str] = set()
@@ -133,8 +130,10 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
         got = source.fetch(keys, deadline)
         # Where there is no deadline the cost decides nothing, and the same should stay the same.
         spent = 0.0 if deadline is None else time.perf_counter() - begun
-        return _valid(got, len(keys), spent)
-    except (Exception, SystemExit) as error:  # whatever it is, the window must be answered
+        return valid(got, len(keys), spent)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # whatever it is, the window must be answered
         _report_once(source, error)
         return failed(keys, "broken", time.perf_counter() - begun)
 
@@ -144,40 +143,11 @@ def _unreachable(what: str) -> SourceError:
 
 
 def _report_once(source: Source, error: BaseException) -> None:
-    """Say once where it broke, but not the message: it may hold a password."""
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    names = type(source).__name__, type(error).__name__
-    what = f"the source {names[0]} raised {names[1]} at {frame.filename}:{frame.lineno}"
+    """Say once where it broke."""
+    inner: Any = source
+    while isinstance(inner, Around):  # those in between only pass it on
+        inner = inner.source
+    what = f"the source {type(inner).__name__} {where_it_broke(error)}"
     if what not in _reported:
         _reported.add(what)
         _log.warning("%s; its keys fail", what)
-
-
-def _valid(got: Fetched, count: int, spent: float) -> Fetched:
-    """What was fetched, in the right types; raises if that can't be."""
-    ok = np.asarray(got.ok)
-    values = np.asarray(got.values)
-    if ok.dtype != np.bool_ or values.dtype.kind not in "fiu":
-        raise TypeError(f"values of {values.dtype} and ok of {ok.dtype}")
-    if values.shape != (count,) or ok.shape != (count,):
-        raise ValueError(f"{values.shape} values and {ok.shape} ok for {count} keys")
-    numbers: FloatArray = np.where(ok, values, np.nan).astype(np.float64, copy=False)
-    seconds = float(got.seconds)
-    # What is told counts, as a source may have a time of its own. One that tells nothing is timed.
-    seconds = seconds if 0 < seconds < math.inf else spent
-    wait = None if got.wait is None else float(got.wait)
-    if wait is not None and not 0 <= wait < math.inf:
-        wait = None
-    return Fetched(numbers, ok, seconds, _why(got.why, ok, np.isfinite(numbers)), wait)
-
-
-def _why(why: KeyArray | None, ok: Any, finite: Any) -> KeyArray | None:
-    """The reasons that can be: a problem if a key failed, a lack if it has no number."""
-    if why is None or finite.all():
-        return None
-    if np.shape(why) != ok.shape:
-        raise ValueError(f"{np.shape(why)} reasons for {ok.shape} keys")
-    told = np.asarray(why, object).tolist()
-    problems = np.array([each if each in _PROBLEMS else "" for each in told], object)
-    lacks = np.array([each if each in LACKS else "not_found" for each in told], object)
-    return np.where(finite, "", np.where(ok, lacks, problems))
