@@ -135,8 +135,10 @@ def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
     from topwater.rspql.registration import require_single
 
     for answer in answers:
-        lost = [each.key for each in answer.looked_up if not each.ok]
-        require_single(plan, dict(answer.problems), lost[0] if len(answer.problems) == 1 else None)
+        problems = dict(answer.problems)
+        lost = (each.key for each in answer.looked_up if not each.ok)
+        # Of several problems it is not known which key has which.
+        require_single(plan, problems, next(lost, None) if len(problems) == 1 else None)
         yield answer
 
 
