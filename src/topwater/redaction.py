@@ -20,7 +20,7 @@ _AUTHORITY = re.compile(r"[^/?#;\\]*")
 _HOST = r"(?:\[[0-9a-z:.%]{2,60}\]|[\w.-]{0,255})(?::\d{1,5})?"
 _HOSTS = re.compile(rf"{_HOST}(?:,{_HOST})*", re.IGNORECASE)
 _DOTTED = re.compile(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+")
-_MAYBE_HOST = re.compile(r"\[.*|[^:]*(?::\d*)?", re.DOTALL)
+_MAYBE_HOST = re.compile(r"\[.*|[^:]*(?::(?:\d*|PORT))?", re.DOTALL)
 """What may be a host and a port. Anything else in front of a slash begins a password."""
 _PATH = re.compile(r"[\w./~+ -]*")
 _FILE_PATH = re.compile(r"[^?#]*")
