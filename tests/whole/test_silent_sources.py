@@ -134,6 +134,18 @@ def test_a_service_that_knows_no_key_is_not_one_that_does_not_know_this_one(serv
         assert "u3" not in answer.keys
 
 
+def test_a_service_that_knows_no_key_is_a_problem_also_where_it_is_not_asked_again(
+    service: str,
+) -> None:
+    found = answers(http(service, url=f"{service}/usrs/{{key}}"), budget=50, policy="at-bsm")
+    unasked = [answer for answer in found if not answer.looked_up]
+    assert unasked
+    for answer in unasked:
+        assert answer.freshness is not None
+        assert answer.freshness.nothing_usable
+        assert answer.freshness.without_value == KEYS
+
+
 def test_an_unknown_key_alone_is_no_problem_once_others_are_known(service: str) -> None:
     """One look-up a window: when it is for the unknown key, nothing usable came, and rightly so."""
     found = answers(http(service), budget=1, policy="lru")

@@ -191,8 +191,10 @@ class Refresher:
         self, look_ups: LookUps, precision: float, ndcg: float, without_value: int
     ) -> Freshness:
         target = self.settings.budget.accuracy
-        # A key that a service does not know is no problem, if it is known to know others.
-        fine = look_ups.unknown and self.replica.holds_numbers
+        # A key that a service does not know is no problem, if it is known to know others; while it
+        # knows none, that is one also in windows for which nothing was worth asking again.
+        knows = self.replica.holds_numbers
+        in_vain = look_ups.in_vain and not (look_ups.unknown and knows)
         return Freshness(
             fetched=len(look_ups.keys),
             failed=look_ups.failed,
@@ -201,7 +203,7 @@ class Refresher:
             ndcg=ndcg,
             missed=target is not None and precision < target,
             without_value=without_value,
-            nothing_usable=look_ups.in_vain and not fine,
+            nothing_usable=in_vain or (without_value > 0 and not knows),
         )
 
     def forget_surplus(self, keep: IntArray = _NONE, memory: int | None = None) -> int:
