@@ -50,13 +50,14 @@ _BARE_LOGIN = re.compile(
 )
 """``user:password@``, where nothing says that this is an address, or a name as ``mailto:`` has."""
 _NAMED = re.compile(
-    r"(?<![?$\w.-])((?:[\w.-]{0,40}[_.-])?"
+    r"(?<![?$\w.-])((?:[\w.-]{0,40}[_.-]|PG)?"
     r"(?:password|passwd|pwd|secret|token|(?:api|access|secret)[._-]?key))"
-    r"([\"']?\s{0,3}=\s{0,3})(\"[^\"]{0,1000}\"|'[^']{0,1000}'|[^\s\"',;&)}\]]+)",
+    r"([\"']?\s{0,3}=\s{0,3}|[\"']\s{0,3}:\s{0,3}|(?<=-key):\s{1,3})(\"[^\"]{0,1000}\"|'[^']{0,1000}'|[^\s\"',;&)}\]]+)",
     re.IGNORECASE,
 )
 _SENT = re.compile(
-    r"(authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:basic |bearer |token )?+|\bbearer )"
+    r"(authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+    r"(?:basic |bearer |token |apikey |digest )?+|\bbearer )"
     r"([a-z0-9+/=._~-]{6,})",
     re.IGNORECASE,
 )
@@ -137,7 +138,7 @@ def redacted(text: str) -> str:
     text = redacted_addresses(text)
     if ":" in text or " " in text:
         text = _SENT.sub(lambda found: f"{found[1]}***", text)
-    if "=" not in text:
+    if "=" not in text and ":" not in text:
         return text
     return _NAMED.sub(lambda found: f"{found[1]}{found[2]}{_masked(found[3])}", text)
 
