@@ -10,6 +10,8 @@ import pytest
 from tests.support.docs_blocks import Reader
 from tests.support.docs_pages import PAGES, ROOT, Block, blocks, name_of
 
+GROUP = "second_session"  # minutes, as long as all other tests of the warm session take
+
 
 def needs_spark(page: Path) -> bool:
     return any("session(" in block.text for block in blocks(page) if block.language == "python")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-GROUP = "faults"  # minutes in which the warm session would wait
+GROUP = "second_session"  # minutes in which the warm session would wait
 
 INSTALLED = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]
