@@ -201,7 +201,8 @@ def reader(folder: Path, most: int = 0) -> FilesReader:
 def taken(reader: FilesReader, start: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """The files of the next micro-batch, and its offset."""
     end = reader.latestOffset(start, reader.getDefaultReadLimit())
-    return [part.file for part in reader.partitions(start, end)], end
+    parts = reader.partitions(start, end)
+    return [part.file for part in parts if isinstance(part, OneFile)], end
 
 
 def test_files_come_oldest_first_then_by_name(tmp_path: Path) -> None:
@@ -276,6 +277,28 @@ def test_a_file_that_is_older_than_all_remembered_is_read_once(
         assert taken(whole, offset) == ([], offset)
     assert seen == [f"part-{each:03}.parquet" for each in range(20, 30)]
     assert taken(reader(tmp_path), offset)[0] == []
+
+
+def test_files_that_come_late_while_the_query_is_stopped_are_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "REMEMBERED", 4)
+    for each in range(20):
+        write(tmp_path, each, tenth(0), 100 + each)
+    before = reader(tmp_path)
+    offset = taken(before, before.initialOffset())[1]
+    for each in (20, 21):
+        write(tmp_path, each, tenth(0), 50)
+    again = reader(tmp_path)
+    end = again.latestOffset(offset, again.getDefaultReadLimit())
+    (told,) = again.partitions(offset, end)  # no file is read
+    (row,) = pa.Table.from_batches(again.read(told)).to_pylist()
+    assert PartialBatch.unpack(row["portion"]).counts.skipped_files == 2
+    write(tmp_path, 22, tenth(0), 200)
+    for later in (again, reader(tmp_path)):
+        files, _ = taken(later, end)
+        assert files == ["part-022.parquet"]
+        assert len(later.partitions(end, later.latestOffset(end, ReadAllAvailable()))) <= 1
 
 
 def test_large_files_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,8 +69,9 @@ class Files:
     Files are read in the order in which they were last changed, then by name; each once. A file
     must be complete when it appears: write it under a name that starts with ``_`` or ``.``, which
     are skipped, or elsewhere, and rename it. A file may appear out of order; only one
-    that comes while the query is stopped must not be older than all of the last 256 that were read,
-    from which it can't be told then. One that is written anew is read anew.
+    that comes while the query is stopped must not be older than all of the last 256 that were read:
+    which one it is can't be told then, so it is not read, and counted as one of ``skipped_files``
+    (unless as many were removed meanwhile). One that is written anew is read anew.
 
     Parameters
     ----------
@@ -201,10 +202,19 @@ class OneFile(InputPartition):
     file: str
 
 
+@dataclass(frozen=True)
+class Passed(InputPartition):
+    """What tells of files that are not read."""
+
+    task: int
+    number: int
+
+
 class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Offsets name the files of the micro-batch that ends there, so a re-run reads the same.
 
-    They also name the newest files read so far, by which new ones are told from old ones.
+    They also name the newest files taken so far, by which new ones are told from old ones, and say
+    how many older ones there were, and how many of these came while the query was stopped.
     """
 
     def __init__(
@@ -227,10 +237,11 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._unreadable = unreadable
         self._all: list[Listed] | None = None
         self._seen: set[Listed] | None = None
+        self._passed = 0
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Nothing read yet."""
-        return {"files": [], "recent": []}
+        return {"files": [], "recent": [], "older": [0, 0]}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """One micro-batch's share."""
@@ -244,40 +255,52 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Where the next micro-batch ends: after the oldest files that are new."""
         there = _listed(self._folder, self._pattern) if self._all is None else self._all
         taken = [(changed, name) for changed, name in start["recent"]]
-        new = self._late(there, taken, start["files"]) + _new(there, taken)
+        new = self._late(there, taken, start) + _new(there, taken)
         batch = new[: limit.max_files] if isinstance(limit, ReadMaxFiles) else new
-        if not batch:
+        if not batch and not self._passed:
             return start
         recent = sorted([*taken, *batch])[-REMEMBERED:]
-        return {"files": [name for _, name in batch], "recent": [list(each) for each in recent]}
+        passed, self._passed = self._passed, 0
+        older = start["older"][0] + passed + len(taken) + len(batch) - len(recent)
+        return {
+            "files": [name for _, name in batch],
+            "recent": [list(each) for each in recent],
+            "older": [older, passed],
+        }
 
-    def _late(self, there: list[Listed], taken: list[Listed], last: list[str]) -> list[Listed]:
+    def _late(self, there: list[Listed], taken: list[Listed], start: Offset) -> list[Listed]:
         """Files older than all that the offset names, which were not there when this run began."""
-        first, names = _first(taken), set(last)
+        first, names = _first(taken), set(start["files"])
         if self._seen is None:
-            self._seen = {file for file in there if file <= first}
+            self._seen = {file for file in there if file < first}
+            self._passed = max(0, len(self._seen) - start["older"][0])
         self._seen |= {*taken, *(file for file in there if file[1] in names)}
         self._seen &= {*taken, *there}
         return sorted(file for file in there if file <= first and file not in self._seen)
 
-    def partitions(self, start: Offset, end: Offset) -> Sequence[OneFile]:
+    def partitions(self, start: Offset, end: Offset) -> Sequence[OneFile | Passed]:
         """The files of a micro-batch."""
         if start == end:
             return []
-        return [OneFile(task, file) for task, file in enumerate(end["files"])]
+        passed = end["older"][1]
+        told = [Passed(len(end["files"]), passed)] if passed else []
+        return [*(OneFile(task, file) for task, file in enumerate(end["files"])), *told]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The portions of one file."""
+        set_modules_aside()
+        if isinstance(partition, Passed):
+            yield _skipped(partition.task, partition.number)
+            return
         if not isinstance(partition, OneFile):
             raise TypeError(f"not a partition of this source: {partition!r}")
-        set_modules_aside()
         try:
             yield from self._portions(partition)
         except Unreadable as error:
             if self._unreadable == "stop":
                 raise BatchError(error.problem, fix=error.fix) from error
             _log.warning("skipped: %s", error.problem)
-            yield _one_skipped(partition.task)
+            yield _skipped(partition.task)
 
     def _portions(self, partition: OneFile) -> Iterator[pa.RecordBatch]:
         query = TopKQuery.from_json(self._query)
@@ -301,10 +324,10 @@ def _with_instants(table: pa.Table, name: str, zone: str) -> pa.Table:
     return table.set_column(at, name, instants(table.column(at), zone))
 
 
-def _one_skipped(task: int) -> pa.RecordBatch:
-    """A portion that says no more than that a file was skipped; one shard counts it."""
+def _skipped(task: int, number: int = 1) -> pa.RecordBatch:
+    """A portion that says no more than how many files were skipped; one shard counts them."""
     none = PaneTimes.union([])
-    part = PartialBatch(pa.table({}), none, Counts(skipped_files=1), counted=False)
+    part = PartialBatch(pa.table({}), none, Counts(skipped_files=number), counted=False)
     return portion_rows([(0, part.pack())], task, LAST)
 
 
