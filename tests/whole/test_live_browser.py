@@ -268,9 +268,11 @@ def test_answers_of_every_kind(
 ) -> None:
     for each in range(3):
         page.put(make(each))
+    at = "text => document.getElementById('place').textContent.startsWith(text)"
+    seen.until(at, "window 3 of 3")  # before that, there may be nothing to go back to
     seen.until("text => document.getElementById('ranking').innerText.includes(text)", shown)
     seen.page.keyboard.press("ArrowLeft")
-    seen.until("() => document.getElementById('place').textContent.startsWith('window 2 of 3')")
+    seen.until(at, "window 2 of 3")
 
 
 def test_windows_by_count(chromium: Browser) -> None:
