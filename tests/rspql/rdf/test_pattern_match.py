@@ -120,7 +120,7 @@ def require_same_solutions(seed: int) -> None:
             expected = asked(event, where, names)
             assert found_by_us(matched, names, at) == expected, (where, event)
             some += sum(expected.values())
-    assert some > 50
+    assert some > 10
 
 
 def test_bind_computes_numbers_and_its_errors_are_no_numbers() -> None:
