@@ -345,6 +345,10 @@ def require_same_answers(seed: int) -> None:
         assert not theirs(query, plan, store_of(events, data, closes))
     some = 0
     for answer in answers:
+        if answer.freshness is not None and answer.freshness.nothing_usable:
+            # Only texts came: keys stay, as where a service fails, and each row says so.
+            assert all(row.assumed for row in answer.rows)
+            continue
         expected = theirs(query, plan, store_of(events, data, answer.window.end))
         found = solutions_of(plan, answer)
         told = (query.rspql(), answer.window)
