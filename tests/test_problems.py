@@ -16,6 +16,7 @@ def test_places_of_reasons_stay() -> None:
         "late", "timeout", "refused", "dropped", "limited", "server", "client", "redirect", "tls",
         "garbled", "large", "doubled", "rate", "open", "broken",
         "not_found", "null", "no_value", "not_a_number",
+        "other_type",
     )  # fmt: skip
     assert set(STATED) < set(LACKS) < set(REASONS)
 

@@ -29,6 +29,7 @@ Lack: TypeAlias = Literal[
     "null",  # the source knows the key, and says that it has no value
     "no_value",  # there is nothing where the value should be
     "not_a_number",  # there is something else where the value should be
+    "other_type",  # a literal that is not of a type of numbers, where types count
 ]
 """Why a key that was answered has no usable value."""
 
@@ -37,7 +38,7 @@ REASONS: tuple[str, ...] = (*get_args(Problem), *get_args(Lack))
 
 LACKS: tuple[str, ...] = get_args(Lack)
 
-STATED: tuple[str, ...] = ("not_found", "null")
+STATED: tuple[str, ...] = ("not_found", "null", "other_type")
 """Lacks that the source itself states. The others may as well be a wrong path or column."""
 
 NEVER = "never"
@@ -65,6 +66,7 @@ _WORDS = {
     "null": "no value (null)",
     "no_value": "nothing where the value should be",
     "not_a_number": "not a number",
+    "other_type": "not of a type of numbers",
 }
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.live_made import answer
+from tests.support.timing import HANGS, within
 from topwater.errors import EnvironmentProblem, QueryError
 from topwater.live import Page
 from topwater.live.app import Guarded
@@ -193,16 +194,14 @@ def test_a_slow_client_holds_up_nobody(page: Page) -> None:
     with socket.create_connection(("127.0.0.1", port)) as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         slow.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        began = time.monotonic()
-        for each in range(1_500):
-            page.put(answer(each, f"n{each}", *keys))
-        took = time.monotonic() - began
+        with within(HANGS):
+            for each in range(1_500):
+                page.put(answer(each, f"n{each}", *keys))
         newest = page.feed.since(0)[-1].number
         found = events(page, 1, path=f"events?after={page.feed.run}-{newest - 1}")
         assert first_labels(found) == ["n1499"]
         slow.settimeout(10)
         assert b"event: about" in slow.recv(65_536)  # it was there, and can go on
-    assert took < 10
 
 
 def test_those_who_leave_in_the_middle_leave_no_trace(
@@ -241,9 +240,8 @@ def test_open_connections_do_not_hold_up_the_end() -> None:
     with httpx.stream("GET", page.url + "events", trust_env=False) as answered:
         lines = answered.iter_lines()
         assert next(lines).startswith("retry")
-        began = time.monotonic()
-        serving.__exit__(None, None, None)
-        assert time.monotonic() - began < 2
+        with within(0):
+            serving.__exit__(None, None, None)
         assert list(lines)[-1] == ""  # ended, and not in the middle of an event
 
 

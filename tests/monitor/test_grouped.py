@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.support.timing import within
 from topwater import (
     QueryError,
     StateError,
@@ -290,14 +290,12 @@ def test_a_hanging_source_holds_up_all_groups_together_no_longer_than_the_deadli
             released.wait(30)
             raise OSError
 
-    monitor = GroupedMonitor.build(timed_query("400 ms"), source=Hanging())
+    monitor = GroupedMonitor.build(timed_query("2 s"), source=Hanging())
     monitor.ingest(events_of(6, at=30))
-    begun = time.perf_counter()
-    answers = monitor.close_until(41)
-    spent = time.perf_counter() - begun
+    with within(2):  # and not twelve
+        answers = monitor.close_until(41)
     released.set()
     assert len(answers) == 6
-    assert spent < 0.6
 
 
 def test_replicas_of_all_groups_keep_to_one_memory_and_tell_what_they_forgot() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -74,9 +73,3 @@ class Hanging:
             self.threads.add(threading.get_ident())
         assert self.gate.wait(30)
         return answered(keys)
-
-
-def took(call: Callable[[], Any]) -> tuple[Any, float]:
-    begun = time.perf_counter()
-    result = call()
-    return result, time.perf_counter() - begun

@@ -19,19 +19,27 @@ READERS = {"now", "utcnow", "today"}
 def clocks_in(text: str) -> list[str]:
     """Where a module may read the time: by ``time``, by an import in a call, by a moment's type."""
     found: list[str] = []
-    for node in ast.walk(ast.parse(text)):
+    nodes = list(ast.walk(ast.parse(text)))
+    moments = {"datetime", "date", "Timestamp"} | {
+        each.asname
+        for node in nodes
+        if isinstance(node, ast.ImportFrom) and node.module in ("datetime", "pandas")
+        for each in node.names
+        if each.asname
+    }
+    for node in nodes:
         if isinstance(node, ast.Import):
             found += [each.name for each in node.names if each.name.split(".")[0] == "time"]
         elif isinstance(node, ast.ImportFrom) and node.module == "time":
             found += [f"time.{each.name}" for each in node.names]
-        elif _reads(node):
+        elif _reads(node, moments):
             found.append(ast.unparse(node))
     return found
 
 
-def _reads(node: ast.AST) -> bool:
+def _reads(node: ast.AST, moments: set[str]) -> bool:
     if isinstance(node, ast.Attribute) and node.attr in READERS:
-        return ast.unparse(node.value).split(".")[-1] in {"datetime", "date", "Timestamp"}
+        return ast.unparse(node.value).split(".")[-1] in moments
     return isinstance(node, ast.Call) and ast.unparse(node.func) == "__import__"
 
 
@@ -48,6 +56,7 @@ def test_no_module_of_the_core_reads_a_clock(path: Path) -> None:
         "def f():\n    import time as t\n",
         "from datetime import datetime\nstart = datetime.now()",
         "import datetime\nread = datetime.date.today",
+        "from datetime import datetime as dt\ndt.now()",
         "pd.Timestamp.utcnow()",
     ],
 )

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.troubled import Acting, Hanging, took
+from tests.support.timing import within
+from tests.support.troubled import Acting, Hanging
 from topwater.errors import SourceError
 from topwater.local import run
 from topwater.model import Answer
@@ -50,10 +51,10 @@ def test_a_hanging_source_delays_no_answer(wrapped: bool) -> None:
     hanging = Hanging()
     source: Any = stack(hanging, per_request=2) if wrapped else hanging
     monitor = TopKMonitor.build(query_of({"deadline": "100 ms"}), source=source)
-    found, seconds = took(lambda: answers(monitor, 3))
+    with within(3 * 0.1):
+        found = answers(monitor, 3)
     hanging.gate.set()
     assert len(found) == 3
-    assert seconds < 5.0  # and not the thirty that it hangs
     assert all(dict(answer.problems).keys() == {"late"} for answer in found)
     assert all(len(answer.rows) == 3 for answer in found)
 
@@ -61,9 +62,9 @@ def test_a_hanging_source_delays_no_answer(wrapped: bool) -> None:
 def test_a_punctual_source_leaves_time_for_the_ranking() -> None:
     source = Acting(lambda keys, deadline: threading.Event().wait(deadline) or Acting().fetch(keys))
     monitor = TopKMonitor.build(query_of({"deadline": "300 ms"}), source=stack(source))
-    (answer, *_), seconds = took(lambda: answers(monitor, 1))
+    with within(0.3):
+        (answer, *_) = answers(monitor, 1)
     assert len(answer.rows) == 3
-    assert seconds < 2.0
 
 
 def test_problems_are_told_by_name_and_the_next_window_recovers() -> None:

@@ -322,18 +322,23 @@ def named(key: str, events: list[tuple[int, str]]) -> str:
 
 @pytest.mark.parametrize("seed", range(100))
 def test_each_window_is_what_sparql_says_of_it(seed: int) -> None:
-    require_same_answers(seed)
+    rows, strict = require_same_answers(seed)
+    assert rows or strict
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(1_000, 2_500))
-def test_many_more_windows_are_what_sparql_says_of_them(seed: int) -> None:
+@pytest.mark.parametrize("first", range(1_000, 2_500, 50))
+def test_many_more_windows_are_what_sparql_says_of_them(first: int) -> None:
     """1,500 queries, each over 120 events in some 10 windows."""
-    require_same_answers(seed)
+    told = [require_same_answers(seed)[0] for seed in range(first, first + 50)]
+    assert sum(rows > 0 for rows in told) > 40, "most queries have rows to compare"
 
 
-def require_same_answers(seed: int) -> None:
-    """A random query over random events gives what Oxigraph gives of each window."""
+def require_same_answers(seed: int) -> tuple[int, bool]:
+    """A random query over random events gives what Oxigraph gives of each window.
+
+    Returns how many rows that were, and whether the query itself may leave none.
+    """
     rng = random.Random(seed)
     query = some_query(rng)
     events, data = some_events(rng), some_background(rng, query)
@@ -345,10 +350,6 @@ def require_same_answers(seed: int) -> None:
         assert not theirs(query, plan, store_of(events, data, closes))
     some = 0
     for answer in answers:
-        if answer.freshness is not None and answer.freshness.nothing_usable:
-            # Only texts came: keys stay, as where a service fails, and each row says so.
-            assert all(row.assumed for row in answer.rows)
-            continue
         expected = theirs(query, plan, store_of(events, data, answer.window.end))
         found = solutions_of(plan, answer)
         told = (query.rspql(), answer.window)
@@ -357,6 +358,6 @@ def require_same_answers(seed: int) -> None:
             assert named(mine[0], events) == right[0], (told, found, expected)
             assert mine[1:] == pytest.approx(right[1:]), told
         # Where the service has nothing to say of any key, that is a problem and no exact answer.
-        assert answer.exact or answer.problems, told
+        assert answer.exact or (answer.freshness and answer.freshness.nothing_usable), told
         some += len(found)
-    assert some or query.having or query.filters or query.service  # each may leave nothing
+    return some, bool(query.having or query.filters)

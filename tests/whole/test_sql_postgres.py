@@ -16,6 +16,7 @@ import pytest
 from tests.support.fetched import keys_of, values_or_problems
 from tests.support.line_server import line
 from tests.support.postgres import PASSWORD, Postgres, server
+from tests.support.timing import HANGS, within
 from topwater.errors import SourceError
 from topwater.remote.sql_source import SqlSource
 from topwater.testing import check_source
@@ -172,10 +173,9 @@ def test_a_slow_statement_is_stopped_at_the_deadline(make: Make, postgres: Postg
     """By the server too, and the connection is used again."""
     postgres.run("create or replace view sleepy as select whole, pg_sleep(60)::text from users")
     source = make(query="select whole, pg_sleep(60)::text from users where whole in :keys")
-    begun = time.monotonic()
-    (why,) = values_or_problems(source.fetch(keys_of(1), 0.4))
+    with within(0.4):
+        (why,) = values_or_problems(source.fetch(keys_of(1), 0.4))
     assert why in ("late", "timeout")
-    assert time.monotonic() - begun < 1.0
     eventually(lambda: "active" not in sessions(postgres))
     assert values_or_problems(
         make(timeout=0.3, table="sleepy", value="pg_sleep").fetch(keys_of(1), 60)
@@ -188,10 +188,9 @@ def test_a_lock_is_waited_for_no_longer_than_there_is_time(make: Make, postgres:
     assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
     with closing(postgres.connect()) as other, other.transaction():
         other.execute("lock table users in access exclusive mode")
-        begun = time.monotonic()
-        (why,) = values_or_problems(source.fetch(keys_of(1), 0.3))
+        with within(0.3):
+            (why,) = values_or_problems(source.fetch(keys_of(1), 0.3))
         assert why in ("late", "timeout")
-        assert time.monotonic() - begun < 0.8
     assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
 
 
@@ -210,21 +209,20 @@ def test_a_restart_of_the_server_is_survived(make: Make, postgres: Postgres) -> 
 def test_requests_at_once_have_a_connection_each_and_give_it_back(
     make: Make, postgres: Postgres
 ) -> None:
-    source = make(query="select whole, pg_sleep(0.2)::text || '1' from users where whole in :keys")
+    source = make(query="select whole, pg_sleep(2)::text || '1' from users where whole in :keys")
     gone: list[Any] = []
-    begun = time.monotonic()
     threads = [
         threading.Thread(
-            target=lambda: gone.append(values_or_problems(source.fetch(keys_of(1), 10.0)))
+            target=lambda: gone.append(values_or_problems(source.fetch(keys_of(1), HANGS)))
         )
         for _ in range(6)
     ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with within(2):  # and not twelve
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
     assert gone == [[1.0]] * 6
-    assert time.monotonic() - begun < 1.1
     source.close()
     eventually(lambda: not sessions(postgres))
 
@@ -280,9 +278,7 @@ def test_a_connection_that_comes_late_serves_the_next_request(
         assert values_or_problems(source.fetch(keys_of(1), 0.15)) == ["late"]
         eventually(lambda: source._crew.stuck == 0)
         way.how = "through"
-        begun = time.monotonic()
         assert values_or_problems(source.fetch(keys_of(1), 5.0)) == [10.0]
-        assert time.monotonic() - begun < 1.0
         assert way.connections == 1
 
 
@@ -353,11 +349,9 @@ def test_check_of_one_that_is_well_or_silent(make: Make, postgres: Postgres) -> 
     make().check()
     make(query=query_by("place")).check()
     with line() as way:
-        begun = time.monotonic()
-        with pytest.raises(SourceError, match="no answer") as caught:
+        with within(0.3), pytest.raises(SourceError, match="no answer") as caught:
             make(postgres.url(port=way.port), timeout=0.3).check()
         assert caught.value.field == "url"
-        assert time.monotonic() - begun < 0.8
 
 
 @pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])

@@ -119,11 +119,16 @@ DOUBLED = object()
 NOTHING = object()
 """Stands where a path leads nowhere."""
 
+OTHER_TYPE = object()
+"""Stands where types count, and a literal is not of a type of numbers."""
+
 
 def _lack(value: Any) -> Lack:
     """Why a value that is no number can't be used."""
     if value is NOTHING:
         return "no_value"
+    if value is OTHER_TYPE:
+        return "other_type"
     return "null" if value is None else "not_a_number"
 
 

@@ -18,7 +18,15 @@ from topwater.remote.graph_pattern import (
     substituted,
 )
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.key_values import PICKS, Matches, Pick, failed, key_text, number
+from topwater.remote.key_values import (
+    OTHER_TYPE,
+    PICKS,
+    Matches,
+    Pick,
+    failed,
+    key_text,
+    number,
+)
 from topwater.remote.look import Look, excerpt, no_value
 from topwater.remote.rdf_terms import (
     NUMBER_FORMS,
@@ -291,9 +299,11 @@ class SparqlSource:
                 matches.add(text, each)
         return matches
 
-    @staticmethod
-    def _picked(values: list[Any], pick: Pick) -> Any:
-        return values[0] if len(values) == 1 else PICKS[pick]([number(each) for each in values])
+    def _picked(self, values: list[Any], pick: Pick) -> Any:
+        if len(values) == 1:
+            return values[0]
+        found = PICKS[pick]([number(each) for each in values])
+        return OTHER_TYPE if self._typed and math.isnan(found) else found
 
     def _key_in(self, row: Mapping[str, Any]) -> str:
         term = row[self.key]
@@ -303,12 +313,12 @@ class SparqlSource:
         return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
 
 
-def _typed_value(term: Mapping[str, Any]) -> str | float:
+def _typed_value(term: Mapping[str, Any]) -> Any:
     """The text of a literal whose datatype is one of numbers, if that is how it is written."""
     kind = str(term.get("datatype", "")).removeprefix(XSD)
     text = str(term["value"])
     form = NUMBER_FORMS.get(kind) if term["type"] in ("literal", "typed-literal") else None
-    return text if form is not None and form.fullmatch(text) else math.nan
+    return text if form is not None and form.fullmatch(text) else OTHER_TYPE
 
 
 def _value(term: Mapping[str, Any]) -> str | bool | float:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.troubled import Acting, Hanging, answered, took
+from tests.support.timing import HANGS, took, within
+from tests.support.troubled import Acting, Hanging, answered
 from topwater.errors import QueryError
 from topwater.model import Fetched
 from topwater.remote.wrappers.batch import Batched
@@ -76,11 +77,11 @@ def test_requests_run_at_the_same_time_but_no_more_than_allowed() -> None:
             running -= 1
         return answered(part)
 
-    got, _ = took(lambda: Batched(Acting(act), 1, 3).fetch(np.arange(12), 20.0))
+    got, seconds = took(lambda: Batched(Acting(act), 1, 3).fetch(np.arange(12), HANGS))
     assert got.ok.all()
     assert most == 3
     # Wall time, not the sum: twelve requests of 20 ms, three at a time.
-    assert 0.07 < got.seconds < 1.5
+    assert 0.07 < got.seconds < seconds
 
 
 def test_what_has_come_by_the_deadline_is_used() -> None:
@@ -92,11 +93,11 @@ def test_what_has_come_by_the_deadline_is_used() -> None:
         return answered(part)
 
     source = Batched(Acting(act), 2, 2)
-    got, seconds = took(lambda: source.fetch(np.arange(6), 0.3))
+    with within(0.3):
+        got = source.fetch(np.arange(6), 0.3)
     gate.set()
     assert got.ok.tolist() == [True, True, False, False, True, True]
     assert got.problems() == {"late": 2}
-    assert seconds < 2.0
 
 
 def test_when_all_threads_hang_further_keys_fail_at_once() -> None:
@@ -105,9 +106,9 @@ def test_when_all_threads_hang_further_keys_fail_at_once() -> None:
     try:
         while source._crew.stuck < 4:
             assert source.fetch(np.arange(5), 0.05).problems() == {"late": 5}
-        got, seconds = took(lambda: source.fetch(np.arange(5), 10.0))
+        with within(0):
+            got = source.fetch(np.arange(5), HANGS)
         assert got.problems() == {"late": 5}
-        assert seconds < 2.0
         assert hanging.begun == 4
     finally:
         hanging.gate.set()

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.troubled import Acting, Hanging, answered, took
+from tests.support.timing import HANGS, took, within
+from tests.support.troubled import Acting, Hanging, answered
 from topwater.errors import SourceError
 from topwater.model import Fetched
 from topwater.remote import Guarded, Recording, guarded
@@ -90,7 +91,8 @@ def test_a_source_that_tells_no_time_is_timed() -> None:
         time.sleep(0.05)
         return answered(keys)
 
-    assert 0.04 < Guarded(Acting(slow)).fetch(KEYS, 5.0).seconds < 2.0
+    got, seconds = took(lambda: Guarded(Acting(slow)).fetch(KEYS, HANGS))
+    assert 0.04 < got.seconds < seconds
     told = Guarded(Acting(lambda keys, _: answered(keys, 7.0)))
     assert told.fetch(KEYS, 5.0).seconds == 7.0
 
@@ -98,10 +100,11 @@ def test_a_source_that_tells_no_time_is_timed() -> None:
 def test_a_source_that_hangs_costs_its_keys_and_no_more() -> None:
     hanging = Hanging()
     source = Guarded(hanging)
-    got, seconds = took(lambda: source.fetch(KEYS, 0.1))
+    with within(0.1):
+        got, seconds = took(lambda: source.fetch(KEYS, 0.1))
     valid(got, 3)
     assert got.problems() == {"late": 3}
-    assert 0.05 < seconds < 2.0
+    assert seconds > 0.05
     hanging.gate.set()
     assert source.fetch(KEYS, 5.0).ok.all()
 
@@ -112,9 +115,9 @@ def test_calls_that_hang_do_not_pile_up() -> None:
     try:
         while source._crew.stuck < 4:
             assert source.fetch(KEYS, 0.02).problems() == {"late": 3}
-        got, seconds = took(lambda: source.fetch(KEYS, 5.0))
+        with within(0):
+            got = source.fetch(KEYS, HANGS)
         assert got.problems() == {"late": 3}
-        assert seconds < 1.0
         assert hanging.begun == 4
     finally:
         hanging.gate.set()

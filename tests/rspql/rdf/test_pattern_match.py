@@ -84,17 +84,18 @@ def found_by_us(matched: Any, names: list[str], event: int) -> Counter[tuple[str
 
 @pytest.mark.parametrize("seed", range(8))
 def test_each_event_has_the_solutions_that_oxigraph_finds_in_it(seed: int) -> None:
-    require_same_solutions(seed)
+    assert require_same_solutions(seed) > 50
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 400))
-def test_many_more_events_have_the_solutions_that_oxigraph_finds(seed: int) -> None:
+@pytest.mark.parametrize("first", range(100, 400, 50))
+def test_many_more_events_have_the_solutions_that_oxigraph_finds(first: int) -> None:
     """Some 11,000 patterns with filters, each over 12 events."""
-    require_same_solutions(seed)
+    assert sum(require_same_solutions(seed) for seed in range(first, first + 50)) > 50 * 50
 
 
-def require_same_solutions(seed: int) -> None:
+def require_same_solutions(seed: int) -> int:
+    """Compare all, and say how many solutions there were."""
     rng = random.Random(seed)
     events = [some_event(rng) for _ in range(12)]
     triples = read_lines(pa.array(events))
@@ -120,7 +121,7 @@ def require_same_solutions(seed: int) -> None:
             expected = asked(event, where, names)
             assert found_by_us(matched, names, at) == expected, (where, event)
             some += sum(expected.values())
-    assert some > 10
+    return some
 
 
 def test_bind_computes_numbers_and_its_errors_are_no_numbers() -> None:

@@ -220,6 +220,10 @@ class Walker:
             self._fail("VALUES", "VALUES has another number of variables than one", "use FILTER")
         (name,) = names
         terms = tuple(term for row in rows for term in row.values())
+        if not all(isinstance(term, Identifier) for term in terms):
+            self._fail("VALUES", f"UNDEF in VALUES lets ?{name} be anything", "name its terms only")
+        if len({*terms}) < len(terms):
+            self._fail("VALUES", "VALUES names a term twice", "name each term once")
         return Where(filters=[SameTerm(name, terms)])
 
     def _bodies(self, node: Any, window: URIRef) -> list[EventPattern]:
