@@ -219,9 +219,10 @@ class Row:
         was fetched (None: never); and the estimated probability that it is still right.
     assumed
         None if the source gave the remote value. Otherwise why it did not, as one of
-        :data:`~topwater.problems.REASONS` or ``"never"`` for a key not looked up yet: then
-        ``remote`` is the query's default, the mean of the values known of other keys, or, where
-        nothing is known, None, and the score is made with 0.
+        :data:`~topwater.problems.REASONS`, ``"failed"`` where the source can't tell, or
+        ``"never"`` for a key not looked up yet: then ``remote`` is the query's default, the mean
+        of the values known of other keys, or, where nothing is known, None, and the score is made
+        with 0.
     """
 
     rank: int

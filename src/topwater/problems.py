@@ -44,8 +44,11 @@ STATED: tuple[str, ...] = ("not_found", "null", "other_type")
 NEVER = "never"
 """Of a key that was not looked up yet."""
 
+FAILED = "failed"
+"""Of a key whose look-up failed for a reason that the source can't tell."""
+
 _WORDS = {
-    "": "failed, and the source can't tell why",
+    **dict.fromkeys(("", FAILED), "failed, and the source can't tell why"),
     NEVER: "never looked up",
     "late": "not there by the deadline",
     "timeout": "timed out",

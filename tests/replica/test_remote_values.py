@@ -63,6 +63,8 @@ def test_why_a_value_is_only_assumed() -> None:
     why = np.array(["doubled", "late"], object)
     replica.miss(replica.used()[2:], 20, why)
     assert RemoteValues(replica).assumed(replica.used()) == [None, None, "not_found", "late"]
+    replica.miss(replica.slots(np.array([5])), 20)
+    assert RemoteValues(replica).assumed(replica.used())[-1] == "failed"
 
 
 def test_without_a_single_number_nothing_is_shown_unless_there_is_a_default() -> None:

@@ -46,6 +46,9 @@ def test_the_table_has_the_look_ups_and_the_group() -> None:
     told = answer(group="red", looked_up=(LookUp("ann", None, 0.5, ok=True),))
     row = Answers([told]).to_arrow().to_pylist()[0]
     assert (row["group"], row["fetched"]) == ("red", 7)
+    assert row["problems"] == []
+    told = answer(problems=(("late", 3), ("refused", 1)))
+    assert Answers([told]).to_arrow().to_pylist()[0]["problems"] == [("late", 3), ("refused", 1)]
     assert row["looked_up"] == [{"key": "ann", "before": None, "after": 0.5, "ok": True}]
 
 

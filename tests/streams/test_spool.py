@@ -249,6 +249,19 @@ def test_what_can_be_read_is_saved(tmp_path: Path) -> None:
     assert "00000001.part was missing" in told
     assert opened(tmp_path) == [given[1], *given[4:]]
     assert salvage(tmp_path) == "nothing is damaged"
+    with pytest.raises(StateError, match="absent is not there"):
+        salvage(tmp_path / "absent")
+    assert not (tmp_path / "absent").exists()
+
+
+def test_a_closed_spool_takes_nothing(tmp_path: Path) -> None:
+    with Spool(tmp_path) as spool:
+        spool.add(Message("t", b"x", 1))
+    for write in (lambda: spool.add(Message("t", b"y", 2)), spool.sync, spool.seal):
+        with pytest.raises(StateError, match="is closed"):
+            write()
+    spool.close()
+    assert [message.payload for message in opened(tmp_path)] == [b"x"]
 
 
 @pytest.mark.parametrize("name", ["99999999999999999999.part", "90000000.part"])

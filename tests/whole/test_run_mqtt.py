@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from topwater_lab.services.service_process import Service
 
 pytestmark = pytest.mark.spark
+GROUP = "second_session"  # a minute and more, which the warm session has no time for
 
 X = "http://example.org/"
 ONE = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'

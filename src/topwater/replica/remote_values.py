@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
-from topwater.problems import NEVER
+from topwater.problems import FAILED, NEVER
+from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
 
 
@@ -51,11 +52,13 @@ class RemoteValues:
     def assumed(self, slots: IntArray) -> list[str | None]:
         """Why each value is not one that the source gave; None if it is."""
         number = np.isfinite(self._replica.value[slots]).tolist()
-        known = self._replica.known(slots).tolist()
+        known = self._replica.known(slots)
+        tried = np.not_equal(self._replica.asked[slots], UNASKED)
+        usual = np.where(known, "not_found", np.where(tried, FAILED, NEVER)).tolist()
         why = self._replica.reasons(slots)
         return [
-            None if given else reason or ("not_found" if read else NEVER)
-            for given, read, reason in zip(number, known, why, strict=True)
+            None if given else reason or otherwise
+            for given, reason, otherwise in zip(number, why, usual, strict=True)
         ]
 
     def of_keys(self, keys: KeyArray) -> FloatArray:

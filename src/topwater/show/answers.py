@@ -24,6 +24,7 @@ _TYPES = {
     **dict.fromkeys(("score", "remote", "confidence"), pa.float64()),
     "assumed": pa.string(),
 }
+_PROBLEMS = pa.map_(pa.string(), pa.int64())
 _LINES = 8
 """Keys whose ranks are followed in one chart."""
 
@@ -127,13 +128,15 @@ class Answers(Sequence[Answer]):
 
         Times are in milliseconds since 1970, or positions for windows by count.
         """
-        table = pa.Table.from_pylist([row for answer in self._answers for row in _rows(answer)])
+        rows = [row for answer in self._answers for row in _rows(answer)]
+        problems = pa.array([row.pop("problems") for row in rows], _PROBLEMS)
+        table = pa.Table.from_pylist(rows)
         for at, column in enumerate(table.schema):
             # Where all are missing, Arrow can't know what they are.
             if column.name in _TYPES and pa.types.is_null(column.type):
                 typed = table.column(at).cast(_TYPES[column.name])
                 table = table.set_column(at, column.name, typed)
-        return table
+        return table.append_column("problems", problems) if rows else table
 
     def to_pandas(self) -> pd.DataFrame:
         """The same for pandas: times are timestamps in UTC, and what is missing is NaN.
@@ -162,6 +165,7 @@ def _rows(answer: Answer) -> Iterator[dict[str, Any]]:
     figures: dict[str, Any] = {"exact": answer.exact, "candidates": answer.candidates}
     figures |= {} if answer.freshness is None else asdict(answer.freshness)
     figures |= asdict(answer.counts)
+    figures["problems"] = [*answer.problems]
     figures["looked_up"] = [asdict(each) for each in answer.looked_up]
     if not answer.rows:
         yield {**whole, **dict.fromkeys(_CELLS), **figures}

@@ -97,6 +97,7 @@ class Spool:
         self._owner = owned(self.folder, patience)
         self._file: OpenPart | None = None
         self._failed: OSError | None = None
+        self._closed = False
         self._sizes: dict[int, int] = {}
         try:
             with disk_errors(self.folder):
@@ -200,10 +201,13 @@ class Spool:
     def close(self) -> None:
         """Let others open it."""
         with self._lock:
+            if self._closed:
+                return
             try:
                 if self._failed is None:
                     self.seal()
             finally:
+                self._closed = True
                 if self._file is not None:
                     with contextlib.suppress(OSError):
                         self._file.close()
@@ -217,6 +221,8 @@ class Spool:
         after one that failed.
         """
         with self._lock:
+            if self._closed:
+                raise StateError(f"the spool {self.folder} is closed", fix="open it again")
             try:
                 if self._failed is not None:
                     raise self._failed
@@ -268,8 +274,15 @@ def salvage(folder: str | Path) -> str:
     -------
     str
         What was done, for people to read.
+
+    Raises
+    ------
+    StateError
+        If there is no such folder.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise StateError(f"{folder} is not there", fix="name the folder of the spool")
     done: list[str] = []
     with owned(folder, 0.0), disk_errors(folder):
         stray = [path for path in folder.glob(f"*{SUFFIX}") if part_number(path) is None]

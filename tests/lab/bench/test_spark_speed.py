@@ -14,6 +14,7 @@ from topwater_lab.bench.spark_data import Layout, Size
 from topwater_lab.bench.spark_peers import NATIVE, OWN_SOURCE
 from topwater_lab.bench.spark_tables import show
 
+GROUP = "second_session"  # a minute, which the warm session has no time for
 TINY = spark_speed.Effort(
     Size(2, 1_000),
     (spark_speed.Point(Layout(10), (OWN_SOURCE,), NATIVE[1:2]),),
