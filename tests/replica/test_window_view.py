@@ -1,17 +1,20 @@
-"""What an answer tells of how its budget was spent."""
+"""A window's rows in order, and what an answer tells of how its budget was spent."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.support.looping import MINUTE, Loop, query_of
 from topwater.local import run
-from topwater.model import LOOK_UPS, Answer, LookUp, Window
+from topwater.model import LOOK_UPS, Answer, FloatArray, IntArray, KeyArray, LookUp, Window
+from topwater.replica import WindowView
 from topwater.replica.policies import rankers
+from topwater.tables import keys_to_arrow
 from topwater.testing import Scripted
 from topwater.windows import tumbling
 
@@ -87,3 +90,45 @@ def test_it_is_plain_in_json() -> None:
     assert answer.to_dict()["looked_up"] == (
         {"key": "a", "before": None, "after": 1.5, "ok": True},
     )
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Keys by slot, as an index gives them."""
+
+    keys: KeyArray
+
+    def keys_at(self, slots: IntArray) -> KeyArray:
+        return np.asarray(self.keys[slots])
+
+    def arrow_at(self, slots: IntArray) -> pa.Array:
+        return keys_to_arrow(self.keys[slots])
+
+
+def drawn_view(seed: int, *, text: bool, lazy: bool) -> tuple[WindowView, FloatArray]:
+    """Few distinct scores and times, so that keys decide often; some rows have no score."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(0, 60))
+    keys = rng.permutation(1_000)[:count]
+    keys = np.array([f"ü{key}" for key in keys.tolist()], object) if text else keys
+    scores = rng.choice([0.0, -0.0, 1.0, 2.0, np.nan, np.inf], count)
+    times = rng.integers(1, 4, count)
+    if not lazy:
+        return WindowView(0, 9, keys, {}, times), scores
+    slots = rng.permutation(2 * count)[:count]
+    shelf = np.full(2 * count, keys[0] if count else 0, keys.dtype)
+    shelf[slots] = keys
+    return WindowView(0, 9, Shelf(shelf), {}, times, slots), scores
+
+
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_best_are_those_of_the_full_sort(seed: int, text: bool, lazy: bool) -> None:
+    view, scores = drawn_view(seed, text=text, lazy=lazy)
+    full = np.lexsort((view.keys, -view.last_event, -scores))
+    full = full[np.isfinite(scores[full])]
+    assert view.best_first(scores).tolist() == full.tolist()
+    for most in (0, 1, 5, len(full), len(view) + 1):
+        assert view.best_first(scores, most).tolist() == full[:most].tolist(), most
+    assert view.keys_at(full).tolist() == view.keys[full].tolist()

@@ -114,7 +114,7 @@ class CandidateKeys:
         view = WindowView(
             index=window,
             end=self._windows.window(window).end,
-            keys=known.key,
+            names=known.key,
             values={self._name: self._sign * known.stream},
             last_event=known.time,
         )
@@ -202,7 +202,7 @@ class CandidateKeys:
 
     def _of(self, top: Candidates, view: WindowView, ranking: Ranking) -> Ranking:
         """The same for what the list shows: also keys that it did not know before."""
-        shown = places(view.keys[ranking.rows], top.key)
+        shown = places(view.keys_at(ranking.rows), top.key)
         replica = self._refresher.replica
         slots = replica.lend(top.key)
         fetched, values = replica.fetched[slots], self._refresher.values

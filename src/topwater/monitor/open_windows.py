@@ -166,7 +166,7 @@ class WindowKeys:
         view = WindowView(
             index=window,
             end=self._query.window.window(window).end,
-            keys=keys_from_arrow(values.column("key")),
+            names=keys_from_arrow(values.column("key")),
             values={name: column(values, name) for name in self._aggregation.aggregates},
             last_event=column(values, "time"),
         )
@@ -177,11 +177,8 @@ class WindowKeys:
     def _by_stream(self, view: WindowView, kept: int) -> WindowResult:
         """The best by what the stream says alone."""
         scores = self._query.score.rank_scores(view.values)
-        finite = np.flatnonzero(np.isfinite(scores))
-        # Row numbers stand for the keys, so that what the stream contributed can be told too.
-        order = np.lexsort((view.keys[finite], -view.last_event[finite], -scores[finite]))
-        best = finite[order][: self._query.k]
-        unscored = len(scores) - len(finite)
+        best = view.best_first(scores, self._query.k)
+        unscored = int(np.count_nonzero(~np.isfinite(scores)))
         return self._result(view, best, scores[best], kept, Counts(bad_score=unscored))
 
     def _by_both(self, view: WindowView, kept: int) -> WindowResult:
@@ -200,7 +197,7 @@ class WindowKeys:
         counts: Counts,
         ranking: Ranking | None = None,
     ) -> WindowResult:
-        items = Items(scores, view.last_event[rows], view.keys[rows])
+        items = Items(scores, view.last_event[rows], view.keys_at(rows))
         values = {name: column[rows] for name, column in view.values.items()}
         return WindowResult(items, kept, counts, values, ranking)
 

@@ -275,9 +275,15 @@ def needs_truth(name: str) -> QueryError:
 
 @dataclass(frozen=True, slots=True)
 class PolicyEntry:
-    """How a named policy is made, and what it needs."""
+    """How a named policy is made, and what it needs.
+
+    One that chooses ``by_rows`` gets a window's rows sorted by key: it draws rows, or leaves it to
+    their order which of two comes first, and what it elects must not depend on how the stream was
+    cut into batches. One that looks at places in the ranking alone is spared the sorting.
+    """
 
     make: Callable[[int], Policy]
+    by_rows: bool = True
     needs_rates: bool = False
     needs_truth: bool = False
     unbounded: bool = False

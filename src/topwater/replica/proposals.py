@@ -168,7 +168,7 @@ class Proposals:
 
     def _candidates(self, view: WindowView, order: IntArray) -> BoolArray:
         """The k + spare best of this window, and of each later one that some of its keys reach."""
-        terms, wanted = self._terms, np.zeros(len(view.keys), bool)
+        terms, wanted = self._terms, np.zeros(len(view), bool)
         for ahead in range(terms.windows.overlap):
             opens = view.end - terms.windows.width + ahead * terms.windows.step
             alive = order[view.last_event[order] > opens]

@@ -70,6 +70,9 @@ class Refresher:
         What was learnt from look-ups.
     purse
         What may be spent.
+    by_rows
+        Whether the rows of a window must come sorted by key; see
+        :class:`~topwater.replica.policies.PolicyEntry`.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Refresher:
         clock: Clock | None = None,
     ) -> None:
         entry, proposer = resolve(settings.policy)
+        self.by_rows = entry.by_rows
         if entry.needs_truth and truth is None:
             raise needs_truth(settings.policy)
         self.settings = settings
@@ -124,7 +128,9 @@ class Refresher:
         Nothing of the window's keys is forgotten if they are on ``hold``.
         """
         self._time.start_window()
-        slots = self.replica.lend(view.keys)
+        if not view.placed:
+            view = view.at(self.replica.lend(view.keys))
+        slots = view.slots
         self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
         proposal = self._proposals.propose(view, slots, self._scores(view, slots))

@@ -3,28 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from topwater.model import FloatArray, Freshness, IntArray, KeyArray, Millis
+from topwater.model import BoolArray, FloatArray, Freshness, IntArray, KeyArray, Millis
 from topwater.replica.look_ups import LookUps
+from topwater.tables import keys_to_arrow
+
+
+class KeyIndex(Protocol):
+    """Gives back the keys that have slots."""
+
+    def keys_at(self, slots: IntArray) -> KeyArray:
+        """The keys in these slots."""
+
+    def arrow_at(self, slots: IntArray) -> pa.Array:
+        """The same as Arrow data: no Python object is made of them."""
+
+
+def _nowhere() -> IntArray:
+    return np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class WindowView:
-    """What the stream says of one window: its keys, and what each contributes."""
+    """What the stream says of one window: its keys, and what each contributes. A row a key.
+
+    Rows come in any order, unless the policy says that it matters (``PolicyEntry.by_rows``): then
+    they are sorted by key.
+
+    Attributes
+    ----------
+    index, end
+        The window's number, and when it closes.
+    names
+        The keys, or where the keys of ``slots`` are found; see :meth:`keys_at`.
+    values
+        What the stream says of each key, by name.
+    last_event
+        The time of each key's last event.
+    slots
+        Of the keys, in the replica; or in an index of the window's own, where nothing is remote.
+        None yet if the view was made from keys.
+    """
 
     index: int
     end: Millis
-    keys: KeyArray
+    names: KeyArray | KeyIndex
     values: Mapping[str, FloatArray]
     last_event: IntArray
+    slots: IntArray = field(default_factory=_nowhere)
 
-    def best_first(self, scores: FloatArray) -> IntArray:
-        """Rows with a score, best first: score, then the younger, then the smaller key."""
-        order = np.lexsort((self.keys, -self.last_event, -scores))
-        return order[np.isfinite(scores[order])]
+    def __len__(self) -> int:
+        return len(self.last_event)
+
+    @property
+    def placed(self) -> bool:
+        """Whether the keys' slots are known."""
+        return len(self.slots) == len(self)
+
+    def at(self, slots: IntArray) -> WindowView:
+        """The same with slots."""
+        return replace(self, slots=slots)
+
+    @property
+    def keys(self) -> KeyArray:
+        """All keys. Dear where they are text: ask for those that are shown by :meth:`keys_at`."""
+        return self.names if isinstance(self.names, np.ndarray) else self.names.keys_at(self.slots)
+
+    def keys_at(self, rows: IntArray) -> KeyArray:
+        """The keys of these rows.  O(rows)."""
+        if isinstance(self.names, np.ndarray):
+            return np.asarray(self.names[rows])
+        return self.names.keys_at(self.slots[rows])
+
+    def best_first(self, scores: FloatArray, most: int | None = None) -> IntArray:
+        """Rows with a score, best first: score, then the younger, then the smaller key.
+
+        With ``most`` only so many of them are given, and sorted: O(rows + most · log most).
+        """
+        rows = np.flatnonzero(np.isfinite(scores))
+        if most is not None and most < len(rows):
+            rows = self._first(rows, scores, most)
+        rows = rows[np.lexsort((-self.last_event[rows], -scores[rows]))]
+        return self._ties_by_key(rows, scores)
+
+    def _first(self, rows: IntArray, scores: FloatArray, most: int) -> IntArray:
+        """The best of these rows, in any order."""
+        better, level = _upper(rows, scores[rows], most)
+        younger, equal = _upper(level, self.last_event[level], most - len(better))
+        wanted = most - len(better) - len(younger)
+        return np.concatenate([better, younger, self._least(equal, wanted)])
+
+    def _least(self, rows: IntArray, count: int) -> IntArray:
+        """Those of these rows that have the smallest keys."""
+        if count >= len(rows):
+            return rows
+        keys = pa.table({"key": self._arrow_at(rows)})
+        least = pc.select_k_unstable(keys, count, [("key", "ascending")])
+        return np.asarray(rows[least.to_numpy()])
+
+    def _arrow_at(self, rows: IntArray) -> pa.Array:
+        if isinstance(self.names, np.ndarray):
+            return keys_to_arrow(self.names[rows])
+        return self.names.arrow_at(self.slots[rows])
+
+    def _ties_by_key(self, rows: IntArray, scores: FloatArray) -> IntArray:
+        """Rows that are ranked but for their keys: look only at the keys of equals."""
+        same = _same_as_next(scores[rows]) & _same_as_next(self.last_event[rows])
+        if not same.any():
+            return rows
+        tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        run = np.cumsum(np.append(True, ~same))[tied]
+        rows[tied] = rows[tied][np.lexsort((self.keys_at(rows[tied]), run))]
+        return rows
+
+
+def _upper(rows: IntArray, by: FloatArray | IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """Of these rows those above the ``count``-th greatest number, and those at it."""
+    if count <= 0 or not len(rows):
+        return rows[:0], rows[:0]
+    at = max(0, len(rows) - count)
+    border = np.partition(by, at)[at]
+    return rows[by > border], rows[by == border]
+
+
+def _same_as_next(column: FloatArray | IntArray) -> BoolArray:
+    return np.asarray(column[1:] == column[:-1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,4 +222,6 @@ def _reach(
     return low, high, np.asarray(place < min(proposal.k, n))
 
 
-rankers.add("worth", PolicyEntry(Worth), "what knowing a value is worth to the answers")
+rankers.add(
+    "worth", PolicyEntry(Worth, by_rows=False), "what knowing a value is worth to the answers"
+)
