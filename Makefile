@@ -39,6 +39,7 @@ bench: install  ## every benchmark, in its quick form
 	@$(BIN)/topwater bench spark --quick
 	@$(BIN)/topwater bench remote --quick
 	@$(BIN)/topwater bench standing --quick
+	@$(BIN)/topwater bench scale --quick
 
 clean:  ## remove the environment and all that was generated
 	@rm -rf .venv build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

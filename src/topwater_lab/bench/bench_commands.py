@@ -159,6 +159,31 @@ def standing(
     _tell(report, as_json, show_errors if errors else show, "targets of standing queries")
 
 
+@app.command(
+    epilog=examples_of(
+        "topwater bench scale --quick",
+        "topwater bench scale --json > scale.json",
+    )
+)
+def scale(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    seed: Seed = 7,
+    debug: Debug = False,
+) -> None:
+    """Up to a million keys in a window and ten thousand groups: closing, state, restart, memory.
+
+    A query with a remote part in one process a point. Takes some minutes.
+    """
+    from topwater_lab.bench.scale_growth import FULL, QUICK, bench_scale
+    from topwater_lab.bench.scale_tables import show
+
+    with plain_errors(debug):
+        report = bench_scale(QUICK if quick else FULL, seed=seed, quiet=quiet)
+    _tell(report, as_json, show, "targets of many keys and groups")
+
+
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
     from topwater_lab.bench.standing_errors import bench_errors, full
     from topwater_lab.bench.standing_errors import quick as few

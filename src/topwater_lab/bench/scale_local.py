@@ -1,0 +1,204 @@
+"""One monitor in this process with many keys, or many groups: what a window and a restart cost.
+
+Every point runs in a process of its own, so that its memory is its own too. A pane holds half of
+the keys, drawn at random, so a window of five holds nearly all of them; some were fetched before.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import Fetched, FloatArray, IntArray, KeyArray
+from topwater.monitor import TopKMonitor, build_monitor
+from topwater.monitor.protocol import Monitor
+from topwater.monitor.reduction import reduce_batch
+from topwater.query import TopKQuery
+from topwater.windows import sliding
+from topwater_lab.bench.harness import peak_memory, timed
+
+STEP = 60_000
+_PANES = 5
+_BUDGET = 1_000
+_BUSY_GROUPS = 20
+_KEYS_A_GROUP = 50
+
+
+@dataclass(frozen=True, slots=True)
+class LocalPoint:
+    """What is measured.
+
+    Attributes
+    ----------
+    keys
+        In a window.
+    text
+        Whether keys are text of twelve characters, and not whole numbers.
+    groups
+        How many are remembered; 0 for one ranking. Few of them have events.
+    fetched
+        Of how many keys a value is known before.
+    windows
+        How many are closed, after a first.
+    """
+
+    keys: int
+    text: bool = False
+    groups: int = 0
+    fetched: int = 0
+    windows: int = 5
+
+
+class Computed:
+    """A source whose values follow from the key and from ``turn``, which its user moves."""
+
+    punctual = True
+
+    def __init__(self) -> None:
+        self.turn = 0
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        """One number a key; it takes no time."""
+        return Fetched(values_of(numbers(keys), self.turn), np.ones(len(keys), np.bool_))
+
+
+def values_of(keys: IntArray, turn: int) -> FloatArray:
+    """Values between 1 and 400, most of them small; all change every seven turns."""
+    mixed = (keys.astype(np.uint64) + np.uint64(turn // 7)) * np.uint64(0x9E3779B97F4A7C15)
+    return np.exp(6.0 * (mixed >> np.uint64(40)).astype(np.float64) / 2.0**24)
+
+
+def numbers(keys: KeyArray) -> IntArray:
+    """The number in each key."""
+    if keys.dtype.kind in "iu":
+        return keys.astype(np.int64)
+    return np.array([int(key[1:]) for key in keys.tolist()], np.int64)
+
+
+def measured(points: list[LocalPoint], seed: int) -> Iterator[dict[str, Any]]:
+    """A row for each point, in order."""
+    spawn = multiprocessing.get_context("spawn")
+    for point in points:
+        with ProcessPoolExecutor(1, mp_context=spawn) as alone:
+            yield alone.submit(measure, point, seed).result()
+
+
+def measure(point: LocalPoint, seed: int = 7) -> dict[str, Any]:
+    """What one point costs, in the columns of the benchmark."""
+    run = _Run(point, np.random.default_rng(seed))
+    run.fill()
+    closings, batches = [], []
+    for _ in range(point.windows):
+        taken, closed = run.step()
+        closings.append(closed)
+        batches.append(taken + closed)
+    state = run.monitor.snapshot()
+    restored, restart = timed(lambda: run.build(state))
+    closing = statistics.median(closings)
+    memory = peak_memory()
+    return {
+        "case": "local",
+        "keys": point.keys,
+        "text": point.text,
+        "groups": point.groups,
+        "shards": 1,
+        "close_ms": 1e3 * closing,
+        "close_ns_per_key": 1e9 * closing / run.keys_closed,
+        "state_bytes": len(state),
+        "came_bytes": run.came,
+        "batch_ms_p50": 1e3 * statistics.median(batches),
+        "restart_s": restart.cpu,
+        "rss_bytes": memory,
+        "same_after_restart": run.next_answers(restored) == run.next_answers(run.monitor),
+    }
+
+
+class _Run:
+    """A monitor, and the stream that it is fed with."""
+
+    def __init__(self, point: LocalPoint, rng: np.random.Generator) -> None:
+        self._point = point
+        self._rng = rng
+        self._pane = 0
+        self.came = 0
+        self.query = _query(point)
+        self._source = Computed()
+        self.monitor = self.build()
+        self.keys_closed = point.keys if not point.groups else _BUSY_GROUPS * _KEYS_A_GROUP
+
+    def build(self, state: bytes | None = None) -> Monitor:
+        return build_monitor(self.query, state, source=self._source)
+
+    def fill(self) -> None:
+        """Until a whole window was answered: what comes then is what comes for ever."""
+        if isinstance(self.monitor, TopKMonitor) and self._point.fetched:
+            known = np.arange(self._point.fetched)
+            refresher = self.monitor._refresher
+            assert refresher is not None  # noqa: S101  the query has a remote part
+            keys = np.array(self._keys(known).to_pylist())
+            refresher.seed_replica(
+                keys.astype(object) if self._point.text else keys, values_of(known, 0), at=0
+            )
+        if self._point.groups:
+            self._take_in(np.arange(self._point.groups))
+        for _ in range(_PANES + 1):
+            self.step()
+
+    def step(self) -> tuple[float, float]:
+        """The next pane, and the window that it ends: seconds of CPU for each."""
+        batch = self._batch()
+        _, taken = timed(lambda: self.monitor.ingest(batch))
+        self._pane = self._source.turn = self._pane + 1
+        _, closed = timed(lambda: self.monitor.close_until(self._pane * STEP + 1))
+        return taken.cpu, closed.cpu
+
+    def next_answers(self, monitor: Monitor) -> list[list[tuple[object, float]]]:
+        """What the window that is open now would show."""
+        answers = monitor.close_until((self._pane + 1) * STEP + 1)
+        return [[(row.key, row.score) for row in answer.rows] for answer in answers]
+
+    def _batch(self) -> pa.Table:
+        if self._point.groups:
+            return self._grouped(np.arange(min(_BUSY_GROUPS, self._point.groups)))
+        half = self._rng.permutation(self._point.keys)[: max(1, self._point.keys // 2)]
+        table = self._table(np.repeat(half, 1 + half % 2))
+        self.came = len(reduce_batch(self.query, table).pack())
+        return table
+
+    def _take_in(self, groups: IntArray) -> None:
+        self.monitor.ingest(self._grouped(groups))
+
+    def _grouped(self, groups: IntArray) -> pa.Table:
+        table = self._table(np.tile(np.arange(_KEYS_A_GROUP), len(groups)))
+        named = pa.array(np.repeat(groups, _KEYS_A_GROUP))
+        self.came = table.nbytes
+        return table.append_column("group", named)
+
+    def _table(self, keys: IntArray) -> pa.Table:
+        at = self._pane * STEP + 1 + self._rng.integers(0, STEP - 1, len(keys))
+        return pa.table({"who": self._keys(keys), "at": pa.array(at)})
+
+    def _keys(self, keys: IntArray) -> pa.Array:
+        if not self._point.text:
+            return pa.array(keys)
+        return pa.array([f"u{key:011d}" for key in keys.tolist()])
+
+
+def _query(point: LocalPoint) -> TopKQuery:
+    return TopKQuery(
+        key="who",
+        time="at",
+        window=sliding(_PANES * STEP, STEP),
+        take={"n": "count"},
+        score="n * remote",
+        k=10,
+        refresh={"remote": "remote", "budget": _BUDGET},
+        group_by="group" if point.groups else None,
+    )

@@ -1,0 +1,41 @@
+"""The benchmark of many keys and groups for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from topwater_lab.bench.harness import short
+
+_COLUMNS = {
+    "close_ms": "closing, ms",
+    "close_ns_per_key": "ns a key",
+    "batch_ms_p50": "batch, ms",
+    "ratio_to_small": "x small",
+    "came_bytes": "came, bytes",
+    "state_bytes": "state, bytes",
+    "restart_s": "restart, s",
+    "rss_bytes": "memory, bytes",
+}
+
+
+def show(report: dict[str, Any], console: Console) -> None:
+    """Print all but the targets."""
+    table = Table(
+        title="one window's closing, one batch, state, restart and memory",
+        title_justify="left",
+        box=None,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("case", no_wrap=True)
+    for name in ("keys", "groups", *_COLUMNS.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in report["rows"]:
+        kind = "text" if row["text"] else ""
+        table.add_row(
+            f"{row['case']} {kind}".strip(),
+            *(short(row[name]) for name in ("keys", "groups", *_COLUMNS)),
+        )
+    console.print(table)
