@@ -10,14 +10,13 @@ from rich.table import Table
 from topwater_lab.bench.harness import short
 
 _COLUMNS = {
-    "close_ms": "closing, ms",
-    "close_ns_per_key": "ns a key",
-    "batch_ms_p50": "batch, ms",
+    "close_ms": "close ms",
+    "close_ns_per_key": "ns/key",
+    "batch_ms_p50": "batch ms",
     "ratio_to_small": "x small",
-    "came_bytes": "came, bytes",
-    "state_bytes": "state, bytes",
-    "restart_s": "restart, s",
-    "rss_bytes": "memory, bytes",
+    "state_bytes": "state B",
+    "restart_s": "restart s",
+    "rss_bytes": "RSS B",
 }
 
 
