@@ -10,20 +10,20 @@ from rich.table import Table
 from topwater_lab.bench.harness import short
 
 _COLUMNS = {
-    "close_ms": "close ms",
+    "close_ms": "close",
     "close_ns_per_key": "ns/key",
-    "batch_ms_p50": "batch ms",
+    "batch_ms_p50": "batch",
     "ratio_to_small": "x small",
-    "state_bytes": "state B",
-    "restart_s": "restart s",
-    "rss_bytes": "RSS B",
+    "state_bytes": "state",
+    "restart_s": "restart",
+    "rss_bytes": "RSS",
 }
 
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Print all but the targets."""
     table = Table(
-        title="one window's closing, one batch, state, restart and memory",
+        title="closing and batch in ms, state and memory in bytes, restart in s",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),
