@@ -74,7 +74,7 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     time = np.zeros(len(key), np.int64)
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
-        time, time_ok = _times(_column(table, query.time, "time"), query.time)
+        time, time_ok = times_of(_column(table, query.time, "time"), query.time)
     silent = heartbeats(table, query.heartbeat)
     key_ok = _present(key) & ~silent
     early = time_ok & (time <= query.window.start)
@@ -262,7 +262,8 @@ def heartbeats(table: pa.Table, name: str | None) -> BoolArray:
     return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
-def _times(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
+def times_of(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
+    """A column as milliseconds since 1970, and which of its rows are times."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         column = moments(_readable(column))
     kind = column.type

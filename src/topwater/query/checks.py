@@ -28,7 +28,7 @@ def check_query(query: TopKQuery) -> None:
 
 
 def _check_list_name(query: TopKQuery) -> None:
-    if query.list in [*approximate]:
+    if isinstance(query.list, str) and query.list in [*approximate]:
         raise QueryError(
             f"{query.list!r} may lose what belongs in an answer, and can't tell when it did",
             field="list",

@@ -279,11 +279,11 @@ def _window(given: Any) -> Any:
 
 
 def _take(take: Any) -> Literal["each"] | Mapping[str, str]:
-    if take == "each":
+    if isinstance(take, str) and take == "each":
         return "each"
     if not isinstance(take, Mapping):
         raise QueryError(
-            f"{take!r} is unknown", field="take", fix='use "each", or names as {"n": "count"}'
+            f"{shown(take)} is unknown", field="take", fix='use "each", or names as {"n": "count"}'
         )
     for name in take:
         if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:

@@ -68,7 +68,7 @@ class Path:
     @staticmethod
     def parse(text: Any, field: str = "value") -> Path:
         """The path that ``text`` describes."""
-        if text in (".", "$", "$."):
+        if isinstance(text, str) and text in (".", "$", "$."):
             return Path(text, ())
         steps: list[Step] = []
         at = start = _root(text)

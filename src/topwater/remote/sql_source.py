@@ -35,7 +35,7 @@ from topwater.remote.databases import database
 from topwater.remote.look import Look, keys_of
 from topwater.remote.statements import MOST_ROWS, Lookup
 from topwater.remote.threads import Crew
-from topwater.validation import checked_call, number_of, whole_of
+from topwater.validation import checked_call, mapping_of, number_of, whole_of
 
 _MOST_KEYS = 30_000
 """SQLite takes 32,766 parameters a statement, PostgreSQL 65,535."""
@@ -124,7 +124,8 @@ class SqlSource:
         self._lookup = Lookup(table, key, value, query)
         self._url, self._password_env = read_url(url, password_env)
         self._secret = "url" if password_env is None else "password_env"
-        self._connect_args = dict(connect_args or {})
+        given = {} if connect_args is None else connect_args
+        self._connect_args = dict(mapping_of(given, "connect_args"))
         fix = "how many keys may one statement have?"
         self.most = whole_of(per_request, "per_request", 1, _MOST_KEYS, fix)
         fix = "how many seconds may a request take?"

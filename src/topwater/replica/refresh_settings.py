@@ -160,7 +160,7 @@ class RefreshSettings:
 
 
 def _memory(given: Any) -> int | None:
-    if given is None or given == UNLIMITED:
+    if given is None or (isinstance(given, str) and given == UNLIMITED):
         return None
     return bytes_of(given, "refresh.memory")
 

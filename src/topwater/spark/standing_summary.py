@@ -82,7 +82,7 @@ def _state(packed: bytes) -> StandingState:
         meta["shard"],
         meta["shards"],
         standing.settings.algorithm,
-        standing.settings.columns,
+        tuple(standing.settings.columns),
         len(standing),
         standing.references,
         standing.objects,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from topwater.candidates.published.criterion import limit
@@ -12,14 +12,14 @@ from topwater.standing.block_index import BlockIndex, Indexed
 from topwater.standing.composition import Composition, Rule
 from topwater.standing.engines import Engine
 from topwater.standing.skybands import Skybands
-from topwater.validation import number_of, unknown, whole_of
+from topwater.validation import number_of, shown, unknown, whole_of
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How standing queries are run. See ``Standing`` for what each means."""
 
-    columns: tuple[str, ...]
+    columns: Sequence[str]
     algorithm: str = "rapf"
     buffer: int | None = None
     sigma: float = 1e-3
@@ -29,14 +29,17 @@ class Settings:
     cells: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", tuple(self.columns))
-        if not self.columns or len(set(self.columns)) < len(self.columns):
+        given: object = self.columns
+        columns = tuple(given) if isinstance(given, list | tuple) else ()
+        texts = all(isinstance(name, str) for name in columns)
+        if not columns or not texts or len({*columns}) < len(columns):
             raise QueryError(
-                f"{list(self.columns)} are not columns",
+                f"{shown(given)} are not columns",
                 field="columns",
                 fix="name each attribute of the objects once",
             )
-        taken = {"time", "key"} & set(self.columns)
+        object.__setattr__(self, "columns", columns)
+        taken = {"time", "key"} & {*columns}
         if taken:
             raise QueryError(
                 f"{sorted(taken)[0]!r} has a meaning of its own",
@@ -44,6 +47,7 @@ class Settings:
                 fix="name only the attributes; rename that one",
             )
         algorithms[self.algorithm]
+        number_of(self.sigma, "sigma", least=0, fix="0.001 is a good number")
         limit(1, 2, self.sigma)
         fix = "0.2 lets the candidates grow by a fifth"
         number_of(self.gamma, "gamma", least=0, fix=fix)
@@ -51,7 +55,7 @@ class Settings:
         if self.cells is not None:
             fix = "leave it out for a grid that fits the dimensions"
             whole_of(self.cells, "cells", 2, fix=fix)
-        if not isinstance(self.indexed, bool) and self.indexed != "auto":
+        if not isinstance(self.indexed, bool) and str(self.indexed) != "auto":
             raise unknown(self.indexed, ("auto", "True", "False"), "indexed")
         if self.buffer is not None:
             whole_of(self.buffer, "buffer", 1, fix="leave it out for the largest exact one")

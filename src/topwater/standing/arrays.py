@@ -50,7 +50,7 @@ def as_numbers(column: npt.ArrayLike) -> FloatArray:
     try:
         return np.asarray(column, np.float64).reshape(-1)
     except (TypeError, ValueError):
-        return np.array([_number(value) for value in np.asarray(column, object)])
+        return np.array([_number(value) for value in np.asarray(column, object).reshape(-1)])
 
 
 def _number(value: Any) -> float:

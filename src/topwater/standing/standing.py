@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from topwater.errors import QueryError
-from topwater.model import Counts, FloatArray, IntArray, Items, Key, KeyArray
+from topwater.model import BoolArray, Counts, FloatArray, IntArray, Items, Key, KeyArray
+from topwater.monitor.columns import Batch
 from topwater.standing.algorithms import Settings, algorithms
-from topwater.standing.arrays import as_numbers, join_records, sort_order, usable_rows
+from topwater.standing.arrays import join_records, sort_order, usable_rows
 from topwater.standing.block_index import Indexed
 from topwater.standing.engines import Engine, NumericQuery
+from topwater.standing.object_batch import read_objects
 from topwater.standing.object_store import Store
 from topwater.standing.standing_query import Costing, StandingQuery, costing
-from topwater.validation import checked_call
+from topwater.validation import checked_call, shown
 
 _ROWS = 1 << 16
 _MEANING = np.dtype([("root", "?"), ("sign", "f8"), ("offset", "f8")])
@@ -104,7 +106,7 @@ class Standing:
         cells: int | None = None,
     ) -> None:
         self.settings = Settings(
-            tuple(columns), algorithm, buffer, sigma, gamma, additional, indexed, cells
+            columns, algorithm, buffer, sigma, gamma, additional, indexed, cells
         )
         self.counts = Counts()
         self._store = Store(len(self.settings.columns))
@@ -122,6 +124,7 @@ class Standing:
 
     def register(self, query: StandingQuery) -> None:
         """Add a query. It sees the objects that come from now on."""
+        _require_query(query)
         if query.name in self._slots:
             raise QueryError(
                 f"{query.name!r} is registered already",
@@ -132,6 +135,7 @@ class Standing:
 
     def change(self, query: StandingQuery) -> None:
         """Replace the query of the same name; the new one begins with an empty window."""
+        _require_query(query)
         before = self._slot(query.name)
         self._admit(query)  # first, so that a query that is refused leaves the old one as it was
         self._dismiss(before)
@@ -141,15 +145,15 @@ class Standing:
         self._dismiss(self._slot(name))
         del self._slots[name]
 
-    def add(self, objects: Mapping[str, npt.ArrayLike]) -> Results:
+    def add(self, objects: Batch) -> Results:
         """Bring a batch of objects; what became one of some query's k best.
 
         Parameters
         ----------
         objects
-            The columns; and perhaps ``time``, in whole milliseconds, and ``key``. What is not a
-            finite number, has no key or no time, or is older than what came before, is counted
-            and left out.
+            The columns, or a table of pandas, Polars or Arrow; and perhaps ``time`` (timestamps,
+            or whole milliseconds) and ``key``. What is not a finite number, has no key or no time,
+            or is older than what came before, is counted and left out.
         """
         columns, times, keys = self._read(objects)
         self._store.append(self._scored(columns), times, keys)
@@ -180,7 +184,10 @@ class Standing:
         return iter(self._queries.values())
 
     def __contains__(self, name: object) -> bool:
-        return name in self._slots
+        try:
+            return name in self._slots
+        except TypeError:  # a list, for instance, names nothing
+            return False
 
     @property
     def references(self) -> int:
@@ -249,9 +256,9 @@ class Standing:
         self._free.add(slot)
 
     def _slot(self, name: Key) -> int:
-        if name not in self._slots:
+        if name not in self:
             raise QueryError(
-                f"no query is named {name!r}",
+                f"no query is named {shown(name)}",
                 field="name",
                 fix="register it first; it may have been cancelled before",
             )
@@ -260,51 +267,40 @@ class Standing:
     def _engine(self, slot: int) -> Engine:
         return self._engines[self._queries[slot].timed]
 
-    def _read(
-        self, objects: Mapping[str, npt.ArrayLike]
-    ) -> tuple[list[FloatArray], IntArray | None, KeyArray | None]:
-        missing = [name for name in self.settings.columns if name not in objects]
-        if missing:
-            raise QueryError(
-                f"the objects have no {missing[0]!r}",
-                field="objects",
-                fix=f"give each of: {', '.join(self.settings.columns)}",
-            )
-        if "time" not in objects and self._timed:
+    def _read(self, objects: Batch) -> tuple[list[FloatArray], IntArray | None, KeyArray | None]:
+        """What can be used of a batch; the rest is counted."""
+        columns, keys, times, timely = read_objects(self.settings.columns, objects)
+        if times is None and self._timed:
             raise QueryError(
                 "there are queries with windows of time, and objects without",
                 field="time",
                 fix="give the objects a column 'time' in whole milliseconds",
             )
-        columns = [as_numbers(objects[name]) for name in self.settings.columns]
-        many = len(columns[0])
-        keys = None if "key" not in objects else np.asarray(objects["key"])
-        times = None if "time" not in objects else np.asarray(objects["time"], np.int64)
-        given = zip(self.settings.columns, columns, strict=True)
-        for name, column in (*given, ("key", keys), ("time", times)):
-            if column is not None and column.shape != (many,):
-                raise QueryError(
-                    f"has {len(column)} values for {many} objects",
-                    field=name,
-                    fix="give one for each object",
-                )
         good = usable_rows(columns)
-        bad_score = many - int(np.count_nonzero(good))
-        no_key = np.zeros(len(good), np.bool_)
+        named = np.ones(len(good), np.bool_)
         if keys is not None and keys.dtype == object:
-            no_key = np.array([key is None or key != key for key in keys], np.bool_)
+            named = np.array([key is not None and key == key for key in keys], np.bool_)
+        use = good & named & timely
         late = np.zeros(len(good), np.bool_)
         if times is not None:
-            known = np.where(good & ~no_key, times, self._newest)
-            before = np.maximum.accumulate(np.append(self._newest, known)[:-1])
-            late = times < before
-        use = good & ~no_key & ~late
+            known = np.where(use, times, self._newest)
+            late = use & (times < np.maximum.accumulate(np.append(self._newest, known)[:-1]))
         self.counts += Counts(
             events=len(good),
-            bad_score=bad_score,
-            bad_key=int(np.sum(good & no_key)),
-            late=int(np.sum(good & ~no_key & late)),
+            bad_score=int(np.sum(~good)),
+            bad_key=int(np.sum(good & ~named)),
+            bad_time=int(np.sum(good & named & ~timely)),
+            late=int(np.sum(late)),
         )
+        return self._kept(use & ~late, columns, times, keys)
+
+    def _kept(
+        self,
+        use: BoolArray,
+        columns: list[FloatArray],
+        times: IntArray | None,
+        keys: KeyArray | None,
+    ) -> tuple[list[FloatArray], IntArray | None, KeyArray | None]:
         if not use.all():
             columns = [column[use] for column in columns]
             times = None if times is None else times[use]
@@ -365,3 +361,12 @@ class Standing:
             none = np.empty(0, np.int64)
             held = [engine.held() for engine in self._engines] if self._store.named else [none]
             self._store.drop(row, np.concatenate(held))
+
+
+def _require_query(given: object) -> None:
+    if not isinstance(given, StandingQuery):
+        raise QueryError(
+            f"{shown(given)} is not a standing query",
+            field="query",
+            fix="give a topwater.standing.StandingQuery",
+        )

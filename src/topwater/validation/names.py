@@ -34,7 +34,7 @@ def shown(value: object, field: str = "") -> str:
     >>> shown("hush", "source.headers")
     'a str'
     """
-    if value and _PRIVATE.intersection(field.split(".")):
+    if _PRIVATE.intersection(field.split(".")) and not _empty(value):
         return f"a {type(value).__name__}"
     text = ""
     try:
@@ -45,6 +45,11 @@ def shown(value: object, field: str = "") -> str:
     except ValueError:  # Python writes no number of thousands of digits
         return f"a {type(value).__name__} that is too long to show"
     return shortened(text, _SHOWN)
+
+
+def _empty(value: object) -> bool:
+    # An array can't say whether it is true.
+    return value is None or (isinstance(value, str | bytes | list | tuple | dict) and not value)
 
 
 def _pieces(value: object) -> Iterator[str]:

@@ -26,6 +26,7 @@ from topwater.protocols import Source
 from topwater.redaction import redacted
 from topwater.remote.known_changes import Steps
 from topwater.remote.wrappers.wrapper import Around, reasons
+from topwater.validation import shown
 
 _log = logging.getLogger("topwater")
 
@@ -43,6 +44,10 @@ class Recording(Around):
 
     def __init__(self, source: Source, path: str | Path) -> None:
         super().__init__(source)
+        if not isinstance(path, str | Path):
+            raise QueryError(
+                f"{shown(path)} is not a path", field="record", fix="name the file to write to"
+            )
         self.path = Path(path)
         self._at: Millis | None = None
         self._warned = False
