@@ -13,10 +13,11 @@ from topwater.replica import Refresher
 
 def estimated(refresher: Refresher, window: int, keys: Any, stream: Any) -> tuple[float, float]:
     view = view_of(window, keys, stream)
-    slots = refresher.replica.slots(view.keys)
-    scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
-    stale = refresher._estimates.stale(slots, view.end)
-    return refresher._estimates.accuracy(view, slots, view.best_first(scores), stale)
+    view = view.at(refresher.replica.slots(view.keys))
+    remote = refresher.values.of_slots(view.slots)
+    scores = refresher.terms.scores(view.values, remote)
+    without = np.flatnonzero(np.isnan(remote))
+    return refresher._estimates.accuracy(view, scores, view.best_first(scores), without)
 
 
 def known(values: Any, at: int = 0) -> Refresher:

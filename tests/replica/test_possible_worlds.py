@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.full_election import full_fare, full_gain_of_knowing
 from topwater.model import FloatArray
 from topwater.replica.possible_worlds import fare, gain_of_knowing
 from topwater.replica.utility import Aim, weights
@@ -56,3 +57,17 @@ def test_an_answer_fares_as_the_metrics_say(n: int, shown: int, k: int) -> None:
         ranks = np.array([order.index(key) if key in order else n for key in range(shown)], int)
         judged.append([float(each(ranks, len(order), k)) for each in (precision, ndcg)])
     assert fare(worlds, shown, k) == pytest.approx(np.mean(judged, axis=0), abs=1e-12)
+
+
+@pytest.mark.parametrize("aim", ["relevance", "accuracy"])
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (4, 9), (40, 3), (300, 10), (600, 250)])
+def test_looking_at_few_keys_changes_no_bit(aim: Aim, n: int, k: int) -> None:
+    """With ties, with keys that lose their score, and with worlds in which nothing moved."""
+    rng = np.random.default_rng(n)
+    believed = -np.sort(-rng.integers(0, n, n).astype(np.float64))
+    moved = rng.random((64, n)) < np.linspace(0, 1, 64)[:, None]
+    worlds = np.where(moved, rng.integers(0, n, (64, n)), believed)
+    worlds = np.where(moved & (rng.random((64, n)) < 0.1), -np.inf, worlds)
+    found = gain_of_knowing(believed, worlds, k, aim)
+    assert found.tolist() == full_gain_of_knowing(believed, worlds, k, aim).tolist()
+    assert fare(worlds, min(k, n), k) == full_fare(worlds, min(k, n), k)

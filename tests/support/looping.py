@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from topwater.model import Answer
+from topwater.model import Answer, FloatArray, IntArray
 from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
-from topwater.replica.proposals import Proposal
+from topwater.replica.proposals import Proposal, Trials
 from topwater.windows import sliding
 
 if TYPE_CHECKING:
@@ -125,17 +126,40 @@ def shown(answer: Answer) -> list[tuple[Any, float]]:
     return [(row.key, row.score) for row in answer.rows]
 
 
+@dataclass
+class SortedPlaces:
+    """Places that are written down."""
+
+    position: IntArray
+    ranking: FloatArray
+
+    @property
+    def count(self) -> int:
+        return len(self.ranking)
+
+    def at(self, rows: IntArray, within: int | None = None) -> IntArray:
+        place = self.position[rows]
+        bound = place if within is None else np.minimum(place, within)
+        return np.where(place < self.count, bound, self.count)
+
+    def score_of(self, rows: IntArray) -> FloatArray:
+        return np.append(self.ranking, -np.inf)[np.minimum(self.position[rows], self.count)]
+
+    def first(self, most: int) -> IntArray:
+        rows = np.argsort(self.position, kind="stable")
+        return rows[self.position[rows] < min(most, self.count)]
+
+    def best_of(self, rows: IntArray, most: int) -> IntArray:
+        return rows[np.argsort(self.position[rows], kind="stable")][:most]
+
+    def scores(self, most: int) -> FloatArray:
+        return self.ranking[:most]
+
+
 def proposal_of(n: int, **columns: Any) -> Proposal:
     """n keys ranked 0 to n - 1, all fetched at 0 and in the window; other columns by name."""
     plain: dict[str, Any] = {
-        "window": 0,
-        "now": 0,
-        "width": 100,
-        "step": 60,
-        "k": 3,
         "keys": np.arange(n),
-        "slots": np.arange(n),
-        "position": np.arange(n),
         "value": np.zeros(n),
         "fetched": np.zeros(n, np.int64),
         "asked": np.zeros(n, np.int64),
@@ -144,7 +168,15 @@ def proposal_of(n: int, **columns: Any) -> Proposal:
         "hinted": np.zeros(n, bool),
         "rates": np.zeros(n),
         "presence": np.full(n, 0.5),
-        "ranking": -np.arange(n, dtype=np.float64),
-        "score_at": lambda _, remote: remote,
     }
-    return Proposal(**{**plain, **columns})
+    own = {name: columns.pop(name, column) for name, column in plain.items()}
+    position = columns.pop("position", np.arange(n))
+    ranking = columns.pop("ranking", -np.arange(n, dtype=np.float64))
+    score_at = columns.pop("score_at", lambda _, remote: remote)
+    settings: dict[str, Any] = {"window": 0, "now": 0, "width": 100, "step": 60, "k": 3}
+    return Proposal(
+        **{**settings, "slots": np.arange(n), **columns},
+        columns={name: column.__getitem__ for name, column in own.items()},
+        places=SortedPlaces(position, ranking),
+        trials=Trials(score_at, None),
+    )

@@ -14,6 +14,7 @@ import pyarrow as pa
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.look_ups import Polls
 from topwater.replica.slot_columns import SlotTable
+from topwater.replica.store import NEVER
 
 _MINUTE: Millis = 60_000
 _RATES = 24
@@ -96,7 +97,9 @@ class RateBeliefs:
             How many windows with events of each key (a row) are expected until each time.
         """
         if not self.chances.any():
-            return np.asarray(beliefs @ np.exp(-np.outer(self.grid, seconds)))
+            same = np.exp(-np.outer(seconds, self.grid))
+            # Not a matrix product: what it gives for a key depends on how many others there are.
+            return np.stack([(beliefs * each).sum(axis=1) for each in same], axis=1)
         same = np.exp(-np.outer(seconds, self.grid))[None] * (
             np.exp(events[:, :, None] * np.log1p(-self.chances))
         )
@@ -201,12 +204,16 @@ class ValueModel:
 
     def could_be(self, values: FloatArray, count: int) -> FloatArray:
         """For each value, what it could be after a change: ``count`` equally likely ones."""
-        expected = self.mean + self.memory * (values - self.mean)
-        return expected[:, None] + self._quantiles(count)[None, :]
+        return self._expected(values)[:, None] + self._quantiles(count)[None, :]
+
+    def range_of(self, values: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+        """For each value, the least and the greatest of these."""
+        expected, quantiles = self._expected(values), self._quantiles(count)
+        return expected + quantiles.min(), expected + quantiles.max()
 
     def draw(self, values: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """``count`` random draws of what each value could be after a change, one a row."""
-        expected = self.mean + self.memory * (values - self.mean)
+        expected = self._expected(values)
         noise = self._residuals if len(self._residuals) else np.zeros(1)
         return np.asarray(expected[None, :] + rng.choice(noise, size=(count, len(values))))
 
@@ -220,10 +227,18 @@ class ValueModel:
         self._sums = None if state["sums"] is None else np.array(state["sums"])
         self._residuals = np.array(state["residuals"], np.float64)
 
+    def _expected(self, values: FloatArray) -> FloatArray:
+        return np.asarray(self.mean + self.memory * (values - self.mean))
+
     def _quantiles(self, count: int) -> FloatArray:
         if not len(self._residuals):
             return np.zeros(1)
         return np.asarray(np.quantile(self._residuals, _middles(count)))
+
+
+def seconds_since(fetched: IntArray, now: Millis) -> FloatArray:
+    """How long ago each value was fetched; for ever, if it never was."""
+    return np.where(fetched == NEVER, np.inf, (now - fetched) / 1_000)
 
 
 def _moderate(values: FloatArray) -> FloatArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
+from topwater.replica.places import by_key
 from topwater.replica.possible_worlds import fare
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica
@@ -13,7 +14,8 @@ from topwater.replica.window_view import WindowView
 from topwater.replica.worth import Worth
 
 _SCENARIOS = 128
-_JUDGED = 512
+JUDGED = 512
+"""So many keys beside those shown are taken into account, and so many of those without a value."""
 
 
 class Estimates:
@@ -41,36 +43,46 @@ class Estimates:
         return self._beliefs.stale(slots, now, replica.fetched[slots], replica.hints[slots])
 
     def accuracy(
-        self, view: WindowView, slots: IntArray, order: IntArray, stale: FloatArray
+        self, view: WindowView, scores: FloatArray, order: IntArray, without: IntArray
     ) -> tuple[float, float]:
         """Estimated precision@k and nDCG@k of a ranking.
 
         Keys without a value are not in the answer; in some worlds they have got one. As long as
         no value at all is known, nothing is: keys that the source does not know are then no
         better than those that were never read.
+
+        Parameters
+        ----------
+        view, scores
+            The window, and the score of each of its keys.
+        order
+            Its best rows, best first: k and :data:`JUDGED` more, if there are as many.
+        without
+            The rows that have no value.
         """
-        without = np.flatnonzero(np.isnan(self._values.of_slots(slots)))
-        rows = np.concatenate([order[: self._terms.k + _JUDGED], without[:_JUDGED]])
+        k = self._terms.k
+        first = by_key(view, without, JUDGED)
+        rows = np.concatenate([order[: k + JUDGED], first])
         if not len(rows):
             return 1.0, 1.0
         if not self._replica.holds_numbers:
             return 0.0, 0.0
-        known = self._replica.known(slots[rows])
+        known = self._replica.known(view.slots[rows])
         if not known.all() and not self._beliefs.values.moves:
             # How values differ is not known either: one never fetched may be anything.
             return float(known.mean()), float(known.mean())
-        scores = self._worlds(view, slots, rows, stale)
-        return fare(scores, min(self._terms.k, len(order)), self._terms.k)
+        return fare(self._worlds(view, scores, rows), min(k, len(order)), k)
 
-    def _worlds(
-        self, view: WindowView, slots: IntArray, rows: IntArray, stale: FloatArray
-    ) -> FloatArray:
+    def _worlds(self, view: WindowView, scores: FloatArray, rows: IntArray) -> FloatArray:
         """Scores that these rows could have: a row a world."""
         rng = np.random.default_rng([self._terms.settings.seed, view.index])
-        value = self._values.of_slots(slots[rows])
-        moved = rng.random((_SCENARIOS, len(rows))) < stale[rows]
-        model = self._beliefs.values
+        slots, model = view.slots[rows], self._beliefs.values
+        value = self._values.of_slots(slots)
+        moved = rng.random((_SCENARIOS, len(rows))) < self.stale(slots, view.end)
         usual = np.where(np.isnan(value), model.mean, value)
-        worlds = np.where(moved, model.draw(usual, _SCENARIOS, rng), value)
-        columns = {name: np.tile(column[rows], _SCENARIOS) for name, column in view.values.items()}
-        return self._terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
+        could_be = model.draw(usual, _SCENARIOS, rng)[moved]
+        worlds = np.tile(scores[rows], (_SCENARIOS, 1))
+        at = np.tile(rows, (_SCENARIOS, 1))[moved]
+        columns = {name: column[at] for name, column in view.values.items()}
+        worlds[moved] = self._terms.scores(columns, could_be)
+        return worlds

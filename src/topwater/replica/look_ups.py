@@ -107,12 +107,12 @@ class Fetcher:
 
     def look_up(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> LookUps:
         """Fetch these rows of a proposal, within ``deadline`` seconds."""
-        keys = proposal.keys[rows]
+        keys = proposal.at("keys", rows)
         return self.take_in(proposal, rows, self._ask(keys, proposal.now, deadline))
 
     def take_in(self, proposal: Proposal, rows: IntArray, got: Fetched) -> LookUps:
         """Remember what came for these rows of a proposal, learn from it, and pay for it."""
-        keys, before = proposal.keys[rows], self._replica.value[proposal.slots[rows]]
+        keys, before = proposal.at("keys", rows), self._replica.value[proposal.slots[rows]]
         finite = got.ok & np.isfinite(got.values)
         why = _reasons(got, finite)
         # Where the remote side has no value and had none before, that is what is known now;
@@ -143,7 +143,7 @@ class Fetcher:
         """Write the replica, and learn from the keys that were fetched before."""
         slots, replica = proposal.slots[rows], self._replica
         again = replica.known(slots)[good]
-        before, fetched = replica.value[slots], replica.fetched[slots]
+        before, fetched, hinted = replica.value[slots], replica.fetched[slots], replica.hints[slots]
         replica.miss(slots[~good], proposal.now, why[~good])
         changed = replica.put(slots[good], values[good], proposal.now, why[good])
         polls = Polls(
@@ -153,7 +153,7 @@ class Fetcher:
             changed=changed[again],
             before=before[good][again],
             after=values[good][again],
-            hinted=proposal.hinted[rows][good][again],
+            hinted=hinted[good][again],
         )
         self._learners.observe(polls)
         if not again.all():

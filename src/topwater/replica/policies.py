@@ -31,6 +31,7 @@ from topwater.errors import QueryError
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.protocols import Registry
 from topwater.replica.look_ups import Polls
+from topwater.replica.places import first_by
 from topwater.replica.proposals import Proposal, Proposer
 from topwater.replica.slot_columns import SlotTable
 from topwater.replica.store import NEVER
@@ -47,6 +48,9 @@ class Policy(Protocol):
     P2. It is a function of the seed, the proposal and what was observed: a repeated evaluation
         elects the same keys.
     P3. It never fetches and never writes the replica.
+
+    One that does not learn anything by ranking says so: ``learns_by_ranking = False``. It is then
+    not asked where nothing is left for its choice.
     """
 
     def rank(self, proposal: Proposal) -> IntArray:
@@ -66,6 +70,8 @@ class Policy(Protocol):
 
 
 class _Stateless:
+    learns_by_ranking = False
+
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
 
@@ -107,7 +113,7 @@ class LeastRecent(_Stateless):
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, by age."""
-        return by_age(proposal, shuffled(proposal, self.seed))
+        return first_by(proposal.asked, shuffled(proposal, self.seed), proposal.most)
 
 
 class FromTheTop(_Stateless):
@@ -115,7 +121,8 @@ class FromTheTop(_Stateless):
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, best first."""
-        return np.argsort(proposal.position, kind="stable")
+        most = len(proposal) if proposal.most is None else proposal.most
+        return proposal.places.best_of(np.arange(len(proposal)), most)
 
 
 class Borderline(_Stateless):
@@ -123,11 +130,13 @@ class Borderline(_Stateless):
 
     def rank(self, proposal: Proposal) -> IntArray:
         """All, nearest to the border first."""
-        below = proposal.position >= proposal.k
-        distance = np.where(
-            below, proposal.position - proposal.k, proposal.k - 1 - proposal.position
-        )
-        return np.lexsort((~below, distance))
+        most = len(proposal) if proposal.most is None else proposal.k + proposal.most
+        rows = proposal.places.best_of(np.arange(len(proposal)), most)
+        place = proposal.places.at(rows)
+        below = place >= proposal.k
+        distance = np.where(below, place - proposal.k, proposal.k - 1 - place)
+        # Stable: of those without a place, the first rows come first.
+        return np.asarray(rows[np.lexsort((~below, distance))])
 
 
 class BestBefore:
@@ -213,7 +222,7 @@ def shuffled(proposal: Proposal, seed: int) -> IntArray:
 
 def by_age(proposal: Proposal, rows: IntArray) -> IntArray:
     """These rows, the least recently asked for first; equals keep their order."""
-    return rows[np.argsort(proposal.asked[rows], kind="stable")]
+    return first_by(proposal.asked, rows, proposal.most)
 
 
 def by_worth(proposal: Proposal, rows: IntArray, fresh_until: FloatArray) -> IntArray:
@@ -223,7 +232,7 @@ def by_worth(proposal: Proposal, rows: IntArray, fresh_until: FloatArray) -> Int
     """
     needed, fresh = evaluations_left(proposal, fresh_until)
     worth = fresh if proposal.width == proposal.step else np.minimum(needed, fresh)
-    return rows[np.argsort(-worth[rows], kind="stable")]
+    return first_by(-worth, rows, proposal.most)
 
 
 def evaluations_left(proposal: Proposal, fresh_until: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -10,6 +10,10 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
+from topwater.replica.world_kernels import places_among
+
+_SORTED = 200
+"""For so many keys a world, sorting it is faster than counting who is above each."""
 
 
 def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) -> FloatArray:
@@ -30,15 +34,13 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
     >>> gain_of_knowing(np.array([3.0, 2.0, 1.0]), worlds, 1, "accuracy").round(2).tolist()
     [0.0, 0.0, 0.49]
     """
-    n = len(believed)
-    shown = min(k, n)
-    place = _places(worlds)
-    here = np.arange(n)
-    above = np.searchsorted(-believed, -worlds, side="left")
-    there = np.where(worlds == believed, here, above - (above > here))
+    shown = min(k, len(believed))
+    moves = _Moves(believed, worlds, shown)
     ndcg_weight, precision_weight = weights(aim)
-    gain = precision_weight * _set_gain(place, there, shown)
-    gain += ndcg_weight * _order_gain(place, there, shown)
+    gain = np.zeros(worlds.shape)
+    found = precision_weight * moves.set_gain()
+    found += ndcg_weight * moves.order_gain()
+    gain[moves.world, moves.here] = found
     return np.asarray(gain.mean(axis=0))
 
 
@@ -56,7 +58,7 @@ def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
     scores = np.where(np.isfinite(scores), scores, -np.inf)
     scored = scores > -np.inf
     n = np.count_nonzero(scored, axis=1)
-    due, above = np.minimum(k, n), _places(scores)[:, :shown]
+    due, above = np.minimum(k, n), _first_places(scores, shown)
     right = np.count_nonzero(above < due[:, None], axis=1)
     # The gain of a place is 2^-place − 2^-n: of what is shown, and of what is due.
     discount = 1.0 / np.log2(np.arange(2, k + 2))
@@ -69,39 +71,84 @@ def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
     return float(precision.mean()), min(1.0, float(ndcg.mean()))
 
 
-def _places(scores: FloatArray) -> IntArray:
-    """The place of each key in each world, from 0; equal scores keep the order shown."""
+class _Moves:
+    """The keys that leave their places, in the worlds where that changes what is shown.
+
+    Such a key is shown, or is worth as much as one that is; knowing any other brings nothing.
+
+    Attributes
+    ----------
+    world, here, there
+        Of each: the world, its place now, and the place it would get if it were known.
+    place
+        Where it truly belongs.
+    first
+        Where the keys shown and the next one truly belong: a row a world.
+    """
+
+    def __init__(self, believed: FloatArray, worlds: FloatArray, shown: int) -> None:
+        self.n, self.shown = len(believed), shown
+        moved = worlds != believed
+        at, column = np.nonzero(moved[:, :shown])
+        enters = moved[:, shown:] & (worlds[:, shown:] >= believed[shown - 1])
+        below, other = np.nonzero(enters)
+        self.world = np.concatenate([at, below])
+        self.here = np.concatenate([column, other + shown])
+        above = np.searchsorted(-believed, -worlds[self.world, self.here], side="left")
+        self.there = above - (above > self.here)
+        self.first = _first_places(worlds, min(shown + 1, self.n))
+        entered = _places(worlds, below, other + shown)
+        self.place = np.concatenate([self.first[at, column], entered])
+
+    def set_gain(self) -> FloatArray:
+        """In precision: a key that crosses the border changes places with the one next to it."""
+        shown = self.shown
+        right, first = (self.place < shown).astype(np.float64), self.first < shown
+        follower = first[self.world, shown] if self.n > shown else 0.0
+        last = first[self.world, shown - 1]
+        gain = np.where(self.there >= shown, follower - right, 0.0)
+        return np.asarray(np.where(self.here >= shown, right - last, gain) / shown)
+
+    def order_gain(self) -> FloatArray:
+        """In nDCG: the key takes its new place, and those between move by one."""
+        world, here, there = self.world, self.here, self.there
+        gain, discount = gains(self.n), np.zeros(self.n + 1)
+        discount[: self.shown] = 1.0 / np.log2(np.arange(2, self.shown + 2))
+        up, down = self._shifts(gain[self.first], discount)
+        own = gain[self.place] * (discount[there] - discount[here])
+        most = up.shape[1] - 1
+        passed = up[world, np.minimum(there + 1, most)] - up[world, np.minimum(here + 1, most)]
+        overtaken = down[world, np.minimum(here, self.shown)]
+        overtaken = overtaken - down[world, np.minimum(here, np.minimum(there, self.shown))]
+        ideal = gain[: self.shown] @ discount[: self.shown]
+        return np.asarray((own + np.where(there > here, passed, overtaken)) / ideal)
+
+    def _shifts(self, gain: FloatArray, discount: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What is won if all keys up to a place move up by one, or down by one.
+
+        Beyond the first place that is not shown nothing is won, so the sums end there.
+        """
+        (worlds, first), shown = gain.shape, self.shown
+        up, down = np.zeros((worlds, first + 1)), np.zeros((worlds, shown + 1))
+        steps = discount[: first - 1] - discount[1:first]
+        np.cumsum(gain[:, 1:] * steps, axis=1, out=up[:, 2:])
+        steps = discount[1 : shown + 1] - discount[:shown]
+        np.cumsum(gain[:, :shown] * steps, axis=1, out=down[:, 1:])
+        return up, down
+
+
+def _first_places(scores: FloatArray, count: int) -> IntArray:
+    """The places of the first keys in each world."""
+    worlds = len(scores)
+    world, column = np.repeat(np.arange(worlds), count), np.tile(np.arange(count), worlds)
+    return _places(scores, world, column).reshape(worlds, count)
+
+
+def _places(scores: FloatArray, world: IntArray, column: IntArray) -> IntArray:
+    """The place of each of some keys, each in one world, from 0; equals keep the order shown."""
+    if len(world) < _SORTED * len(scores):
+        return places_among(scores, world, column)
     order = np.argsort(-scores, axis=1, kind="stable")
     places = np.empty_like(order)
     np.put_along_axis(places, order, np.arange(scores.shape[1])[None, :], axis=1)
-    return places
-
-
-def _set_gain(place: IntArray, there: IntArray, shown: int) -> FloatArray:
-    """In precision: a key that crosses the border changes places with the one next to it."""
-    here = np.arange(place.shape[1])
-    right = (place < shown).astype(np.float64)
-    follower = right[:, [shown]] if place.shape[1] > shown else np.zeros((len(place), 1))
-    leaves = (here < shown) & (there >= shown)
-    enters = (here >= shown) & (there < shown)
-    gain = np.where(leaves, follower - right, 0.0)
-    return np.asarray(np.where(enters, right - right[:, [shown - 1]], gain) / shown)
-
-
-def _order_gain(place: IntArray, there: IntArray, shown: int) -> FloatArray:
-    """In nDCG: the key takes its new place, and those between move by one."""
-    worlds, n = place.shape
-    here = np.broadcast_to(np.arange(n), place.shape)
-    gain = gains(n)[place]
-    discount = np.zeros(n + 1)
-    discount[:shown] = 1.0 / np.log2(np.arange(2, shown + 2))
-    # What is won if all keys up to a place move up by one, or down by one.
-    up, down = np.zeros((worlds, n + 1)), np.zeros((worlds, n + 1))
-    np.cumsum(gain[:, 1:] * (discount[: n - 1] - discount[1:n]), axis=1, out=up[:, 2:])
-    np.cumsum(gain * (discount[1:] - discount[:n]), axis=1, out=down[:, 1:])
-    own = gain * (discount[there] - discount[here])
-    passed = np.take_along_axis(up, there + 1, 1) - np.take_along_axis(up, here + 1, 1)
-    overtaken = np.take_along_axis(down, here, 1)
-    overtaken = overtaken - np.take_along_axis(down, np.minimum(here, there), 1)
-    ideal = gains(n)[:shown] @ discount[:shown]
-    return np.asarray((own + np.where(there > here, passed, overtaken)) / ideal)
+    return np.asarray(places[world, column])

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
+from topwater.replica.places import Places, WindowPlaces
 
 if TYPE_CHECKING:
     from topwater.replica.rate_estimators import RateEstimator
@@ -22,10 +24,35 @@ Proposer = Literal["candidates", "window", "replica"]
 Truth = Callable[[KeyArray], tuple[FloatArray, FloatArray]]
 """For an evaluation: the true value of each key, and when it will change next (in ms)."""
 
+Rows = IntArray | slice
+Column = Callable[[Rows], Any]
+"""A column of a proposal, at some of its rows."""
 
-@dataclass(frozen=True, slots=True)
+ALL = slice(None)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What scores rows of a proposal would have with other remote values.
+
+    Attributes
+    ----------
+    score_at
+        The scores of rows, each with a remote value.
+    bounds_at
+        The least and the greatest score of rows, each with remote values between two; None if
+        nothing is known of that.
+    """
+
+    score_at: Callable[[IntArray, FloatArray], FloatArray]
+    bounds_at: Callable[[IntArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]] | None
+
+
+@dataclass(frozen=True)
 class Proposal:
-    """The keys that may be refreshed at one evaluation, as columns.
+    """The keys that may be refreshed at one evaluation, as columns that are read when asked for.
+
+    Where a policy needs a column of few rows, :meth:`at` reads no more than these.
 
     Attributes
     ----------
@@ -35,26 +62,21 @@ class Proposal:
         Of the windows, in milliseconds.
     k
         How many items the answer has.
-    keys, slots
-        The keys, and where the replica holds them.
-    position
-        The place of each key in the present ranking, from 0; the number of ranked keys if it is
-        not in the window.
-    value, fetched, asked, vain
-        What the replica remembers, since when, when it was last asked for, and how often in a
-        row in vain.
-    last_event
-        The time of the key's last event in the window, or a time long ago.
-    hinted
-        In how many windows the key had an event after it was fetched.
-    rates
-        Estimated changes per second; 0 if none was seen.
-    presence
-        In what share of the windows the key was lately.
-    ranking
-        The scores of all keys of the window, best first.
-    score_at
-        The scores that rows of the proposal would have with other remote values.
+    slots
+        Where the replica holds the keys.
+    columns
+        How each column is read; see the properties of these names.
+    places
+        The present ranking.
+    trials
+        The scores that rows would have with other remote values.
+    truth
+        For an evaluation: the true values.
+    most
+        How many rows of a policy's ranking can be used; None for all. It may give more.
+    new_first
+        Whether keys never asked for are elected apart, before all others: then a policy may leave
+        them out.
     """
 
     window: int
@@ -62,28 +84,84 @@ class Proposal:
     width: Millis
     step: Millis
     k: int
-    keys: KeyArray
     slots: IntArray
-    position: IntArray
-    value: FloatArray
-    fetched: IntArray
-    asked: IntArray
-    vain: IntArray
-    last_event: IntArray
-    hinted: IntArray
-    rates: FloatArray
-    presence: FloatArray
-    ranking: FloatArray
-    score_at: Callable[[IntArray, FloatArray], FloatArray]
+    columns: Mapping[str, Column]
+    places: Places
+    trials: Trials
     truth: Truth | None = None
+    most: int | None = None
+    new_first: bool = False
 
     def __len__(self) -> int:
         return len(self.slots)
 
-    @property
+    def at(self, name: str, rows: Rows) -> Any:
+        """A column at some rows.  O(rows)."""
+        return self.columns[name](rows)
+
+    @cached_property
+    def keys(self) -> KeyArray:
+        """The keys."""
+        return np.asarray(self.at("keys", ALL))
+
+    @cached_property
+    def position(self) -> IntArray:
+        """The place of each key in the present ranking, from 0; behind the last if it has none."""
+        return self.places.at(np.arange(len(self)))
+
+    @cached_property
+    def ranking(self) -> FloatArray:
+        """The scores of all keys of the window, best first."""
+        return self.places.scores(self.places.count)
+
+    @cached_property
+    def value(self) -> FloatArray:
+        """What is taken for the remote values."""
+        return np.asarray(self.at("value", ALL))
+
+    @cached_property
+    def fetched(self) -> IntArray:
+        """Since when each value is remembered."""
+        return np.asarray(self.at("fetched", ALL))
+
+    @cached_property
+    def asked(self) -> IntArray:
+        """When each key was last asked for."""
+        return np.asarray(self.at("asked", ALL))
+
+    @cached_property
+    def vain(self) -> IntArray:
+        """How often in a row each key was asked for in vain."""
+        return np.asarray(self.at("vain", ALL))
+
+    @cached_property
+    def last_event(self) -> IntArray:
+        """The time of each key's last event in the window, or a time long ago."""
+        return np.asarray(self.at("last_event", ALL))
+
+    @cached_property
+    def hinted(self) -> IntArray:
+        """In how many windows each key had an event after it was fetched."""
+        return np.asarray(self.at("hinted", ALL))
+
+    @cached_property
+    def rates(self) -> FloatArray:
+        """Estimated changes per second; 0 if none was seen."""
+        return np.asarray(self.at("rates", ALL))
+
+    @cached_property
+    def presence(self) -> FloatArray:
+        """In what share of the windows each key was lately."""
+        return np.asarray(self.at("presence", ALL))
+
+    @cached_property
     def inside(self) -> BoolArray:
         """Which keys are in the window."""
         return np.asarray(self.last_event > self.now - self.width)
+
+    def score_at(self, rows: IntArray, remote: FloatArray) -> FloatArray:
+        """The scores that rows would have with other remote values."""
+        return self.trials.score_at(rows, remote)
 
 
 class Proposals:
@@ -127,38 +205,48 @@ class Proposals:
         scores
             Of its keys, with what is remembered.
         """
-        terms, replica = self._terms, self._replica
-        order = view.best_first(scores)
-        rows = self._rows(view, slots, order)
-        here = np.concatenate([slots[rows], self._outside(slots)])
+        terms = self._terms
+        rows = self._rows(view, slots, scores)
+        outside = self._outside(slots)
+        here = slots if rows is None else slots[rows]
+        here = np.concatenate([here, outside]) if len(outside) else here
         return Proposal(
             window=view.index,
             now=view.end,
             width=terms.windows.width,
             step=terms.windows.step,
             k=terms.k,
-            keys=replica.keys(here),
             slots=here,
-            position=_placed(_positions(order, len(slots))[rows], len(here), len(order)),
-            value=self._values.of_slots(here),
-            fetched=replica.fetched[here],
-            asked=replica.asked[here],
-            vain=replica.vain[here],
-            last_event=_placed(view.last_event[rows], len(here), _LONG_AGO),
-            hinted=replica.hints[here],
-            rates=np.zeros(len(here)) if self._rates is None else self._rates.rates(here),
-            presence=replica.presence_at(here, view.index),
-            ranking=scores[order],
-            score_at=self._score_at(view, rows),
+            columns=self._columns(view, rows, here),
+            places=WindowPlaces(view, scores, rows),
+            trials=self._trials(view, rows),
             truth=self._truth,
         )
 
-    def _rows(self, view: WindowView, slots: IntArray, order: IntArray) -> IntArray:
-        """The rows of the window that are proposed: all of them, or candidates alone."""
+    def _columns(
+        self, view: WindowView, rows: IntArray | None, here: IntArray
+    ) -> Mapping[str, Column]:
+        replica, rates = self._replica, self._rates
+        spoke = view.last_event if rows is None else view.last_event[rows]
+        return {
+            "keys": lambda at: replica.keys(here[at]),
+            "value": lambda at: self._values.of_slots(here[at]),
+            "fetched": lambda at: replica.fetched[here[at]],
+            "asked": lambda at: replica.asked[here[at]],
+            "vain": lambda at: replica.vain[here[at]],
+            "last_event": lambda at: _padded(spoke, len(here))[at],
+            "hinted": lambda at: replica.hints[here[at]],
+            "rates": lambda at: _rates(rates, here[at]),
+            "presence": lambda at: replica.presence_at(here[at], view.index),
+        }
+
+    def _rows(self, view: WindowView, slots: IntArray, scores: FloatArray) -> IntArray | None:
+        """The rows of the window that are proposed: None for all of them, or candidates alone."""
         if self._proposer != "candidates" or self._terms.settings.reads_every_key:
-            return np.arange(len(slots))
-        wanted = self._candidates(view, order)
-        return np.flatnonzero(wanted | ~self._replica.known(slots))
+            return None
+        wanted = ~self._replica.known(slots)
+        wanted[self._candidates(view, WindowPlaces(view, scores))] = True
+        return np.flatnonzero(wanted)
 
     def _outside(self, slots: IntArray) -> IntArray:
         """The slots that are proposed besides those of the window."""
@@ -166,36 +254,39 @@ class Proposals:
             return np.empty(0, np.int64)
         return self._replica.others(slots)
 
-    def _candidates(self, view: WindowView, order: IntArray) -> BoolArray:
+    def _candidates(self, view: WindowView, places: WindowPlaces) -> IntArray:
         """The k + spare best of this window, and of each later one that some of its keys reach."""
-        terms, wanted = self._terms, np.zeros(len(view), bool)
+        terms = self._terms
+        found, wanted = [np.empty(0, np.int64)], terms.k + terms.settings.spare
         for ahead in range(terms.windows.overlap):
             opens = view.end - terms.windows.width + ahead * terms.windows.step
-            alive = order[view.last_event[order] > opens]
-            wanted[alive[: terms.k + terms.settings.spare]] = True
-        return wanted
+            looked_at = alive = np.empty(0, np.int64)
+            while len(alive) < wanted and len(looked_at) < places.count:
+                looked_at = places.order(max(wanted, 4 * len(looked_at)))
+                alive = looked_at[view.last_event[looked_at] > opens]
+            found.append(alive[:wanted])
+        return np.concatenate(found)
 
-    def _score_at(
-        self, view: WindowView, rows: IntArray
-    ) -> Callable[[IntArray, FloatArray], FloatArray]:
-        def score_at(proposed: IntArray, remote: FloatArray) -> FloatArray:
+    def _trials(self, view: WindowView, rows: IntArray | None) -> Trials:
+        terms = self._terms
+
+        def values_at(proposed: IntArray) -> dict[str, FloatArray]:
             """Only rows of the window have a score."""
-            at = rows[proposed]
-            values = {name: column[at] for name, column in view.values.items()}
-            return self._terms.scores(values, remote)
+            at = proposed if rows is None else rows[proposed]
+            return {name: column[at] for name, column in view.values.items()}
 
-        return score_at
-
-
-def _positions(order: IntArray, count: int) -> IntArray:
-    """The place of each of ``count`` rows in a ranking; after the last for those not in it."""
-    position = np.full(count, len(order))
-    position[order] = np.arange(len(order))
-    return position
+        return Trials(
+            lambda proposed, remote: terms.scores(values_at(proposed), remote),
+            lambda proposed, low, high: terms.bounds(values_at(proposed), low, high),
+        )
 
 
-def _placed(inside: IntArray, count: int, outside: int) -> IntArray:
-    """A column of the rows inside the window, and the same number for those that follow."""
-    column = np.full(count, outside)
-    column[: len(inside)] = inside
-    return column
+def _padded(inside: IntArray, count: int) -> IntArray:
+    """When keys of the window spoke last; those that follow did so long ago."""
+    if len(inside) == count:
+        return inside
+    return np.concatenate([inside, np.full(count - len(inside), _LONG_AGO)])
+
+
+def _rates(rates: RateEstimator | None, slots: IntArray) -> FloatArray:
+    return np.zeros(len(slots)) if rates is None else rates.rates(slots)

@@ -23,7 +23,7 @@ from topwater.model import FloatArray, Freshness, IntArray, KeyArray, Millis, Sh
 from topwater.protocols import Clock, Source
 from topwater.replica.budget import Purse
 from topwater.replica.election import Election
-from topwater.replica.estimates import Estimates
+from topwater.replica.estimates import JUDGED, Estimates
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Fetcher, LookUps
 from topwater.replica.policies import needs_truth, resolve
@@ -168,20 +168,20 @@ class Refresher:
         """The window's best by what is known now, and how right that may be."""
         remote = self.values.of_slots(slots)
         scores = self.terms.scores(view.values, remote)
-        order = view.best_first(scores)
+        order = view.best_first(scores, self.terms.k + JUDGED)
         # A key that the remote side does not know is no result; one without a score is a bad one.
         unscored = np.isfinite(remote) & ~np.isfinite(scores)
-        stale = self._estimates.stale(slots, view.end)
-        accuracy = self._estimates.accuracy(view, slots, order, stale)
+        without = np.flatnonzero(np.isnan(remote))
+        accuracy = self._estimates.accuracy(view, scores, order, without)
         top = order[: self.terms.k]
         fetched = self.replica.fetched[slots[top]]
-        freshness = self._freshness(look_ups, *accuracy, self._without_value(slots))
+        freshness = self._freshness(look_ups, *accuracy, len(without))
         return Ranking(
             rows=top,
             scores=scores[top],
             remote=self.values.shown(slots[top]),
             age=np.where(fetched == NEVER, -1, view.end - fetched),
-            confidence=1.0 - stale[top],
+            confidence=1.0 - self._estimates.stale(slots[top], view.end),
             assumed=self.values.assumed(slots[top]),
             exact=bool(np.all(self.replica.fetched[slots] == view.end))
             and not freshness.nothing_usable,
@@ -189,9 +189,6 @@ class Refresher:
             freshness=freshness,
             unscored=int(np.count_nonzero(unscored)),
         )
-
-    def _without_value(self, slots: IntArray) -> int:
-        return int(np.count_nonzero(self.values.lacking(slots)))
 
     def _freshness(
         self, look_ups: LookUps, precision: float, ndcg: float, without_value: int

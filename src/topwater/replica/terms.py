@@ -33,3 +33,9 @@ class Terms:
     def scores(self, values: Mapping[str, FloatArray], remote: FloatArray) -> FloatArray:
         """The scores of some keys, larger ones better, from both sides' values."""
         return self.score.rank_scores({**values, self.settings.remote: remote})
+
+    def bounds(
+        self, values: Mapping[str, FloatArray], low: FloatArray, high: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest of such scores, for remote values between these."""
+        return self.score.rank_bounds(values, {self.settings.remote: (low, high)})

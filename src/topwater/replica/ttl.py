@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from topwater.replica.places import first_by
 from topwater.windows import millis
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class TimeToLive:
         How long an entry lives, in milliseconds.
     """
 
+    learns_by_ranking = False
+
     def __init__(self, ttl: Millis = USUAL) -> None:
         self.ttl = ttl
 
@@ -47,10 +50,9 @@ class TimeToLive:
 
     def rank(self, proposal: Proposal) -> IntArray:
         """What has expired, in the order of the stream."""
-        rows = np.argsort(proposal.last_event, kind="stable")
         # A fetch that failed counts too, or keys that always fail would take the whole budget.
         expired = proposal.inside & (proposal.now - proposal.asked >= self.ttl)
-        return np.asarray(rows[expired[rows]])
+        return first_by(proposal.last_event, np.flatnonzero(expired), proposal.most)
 
     def observe(self, polls: Polls) -> None:
         """Nothing to learn."""

@@ -50,7 +50,7 @@ class Utility:
     @property
     def ideal(self) -> float:
         """The discounted gain of a perfect answer."""
-        return float(self.gain @ self.discount)
+        return float(self.gain[: self.k] @ self.discount[: self.k])
 
     def loss(self, shown_at: IntArray, truly_at: IntArray) -> FloatArray:
         """What is lost when a key is shown at one place and belongs to another (from 0)."""

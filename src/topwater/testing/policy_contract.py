@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -166,5 +165,6 @@ class _PolicyTrial:
 
 
 def _columns(proposal: Proposal) -> dict[str, Any]:
-    every = {field.name: getattr(proposal, field.name) for field in fields(proposal)}
-    return {name: each for name, each in every.items() if isinstance(each, np.ndarray)}
+    """All that is proposed, read in full."""
+    names = (*proposal.columns, "slots", "position", "ranking", "inside")
+    return {name: getattr(proposal, name) for name in names}

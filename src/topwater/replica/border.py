@@ -1,0 +1,239 @@
+"""The border of the answer: which keys could cross it, and what the answer loses if they do.
+
+A key that is not shown costs the answer nothing unless its score could reach the last one shown.
+Bounds of scores tell most keys apart; where they do not, all that the value could be is tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.utility import Aim, Utility
+
+if TYPE_CHECKING:
+    from topwater.replica.beliefs import ValueModel
+    from topwater.replica.proposals import Proposal
+
+QUANTILES = 32
+JUDGED = 512
+"""So many of the first keys are looked at in any case."""
+
+BLOCK = 2_048
+"""Rows weighed at a time: what one step leaves is still in the cache for the next."""
+
+_DEEP = 2_048
+"""From this place on all places are alike: a gain of 2^-place is 0 by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The rows that are shown, best first, and between which scores each could lie."""
+
+    rows: IntArray
+    low: FloatArray
+    high: FloatArray
+
+
+class Border:
+    """What moves of single keys would do to one window's answer.
+
+    Parameters
+    ----------
+    proposal
+        The keys, and the present ranking.
+    values
+        How values move.
+    aim
+        What counts in an answer.
+    """
+
+    def __init__(self, proposal: Proposal, values: ValueModel, aim: Aim) -> None:
+        self._proposal = proposal
+        self._values = values
+        self._aim: Aim = aim
+        self._n, self._k = proposal.places.count, proposal.k
+        self._deep = min(self._n, max(_DEEP, self._k + 2))
+
+    @property
+    def room(self) -> bool:
+        """Whether there is room in the answer: then a score is all that a key needs."""
+        return self._n < self._k
+
+    @cached_property
+    def shown(self) -> _Shown:
+        """The rows that are shown."""
+        rows = self.first(min(self._k, self._n))
+        return _Shown(rows, *self._reach(rows, self.could_score(rows)))
+
+    def could_score(self, rows: IntArray) -> FloatArray:
+        """The scores that each row could have after a change, equally likely."""
+        could_be = self._values.could_be(self._usual(rows), QUANTILES)
+        scores = self._proposal.score_at(np.repeat(rows, could_be.shape[1]), could_be.ravel())
+        return np.where(np.isfinite(scores), scores, -np.inf).reshape(could_be.shape)
+
+    def may_matter(self, rows: IntArray) -> BoolArray:
+        """Which rows could change the answer, or are judged in any case.  O(rows).
+
+        The others can't reach the border: bounds of their scores stay below it.
+        """
+        if not self._values.moves or self.room:
+            # Nothing is known of how far values move; or every score has a place in the answer.
+            return np.ones(len(rows), bool)
+        near = self._proposal.places.at(rows, JUDGED) < JUDGED
+        last = self._proposal.places.scores(self._k)[-1]
+        rest = np.flatnonzero(~near)
+        near[rest] = self._greatest(rows[rest]) >= last
+        return np.asarray(near)
+
+    def loss(self, rows: IntArray, scores: FloatArray) -> FloatArray:
+        """What the present ranking loses on average if only this key moved."""
+        if not self._values.moves:
+            # Nothing is known of how far values move, so none can be told to be harmless.
+            return np.ones(len(rows))
+        here = self._proposal.places.at(rows, self._deep)[:, None]
+        ranked = here[:, 0] < self._n
+        here = np.where(ranked[:, None], np.minimum(here, self._deep - 1), self._deep)
+        above = np.searchsorted(-self._proposal.places.scores(self._deep), -scores, side="left")
+        truly_at = above - (above > here)
+        loss = np.empty(scores.shape)
+        if ranked.any():
+            loss[ranked] = self._utility.loss(here[ranked], truly_at[ranked])
+        if not ranked.all():
+            absence = self._utility_of_more.absence(truly_at[~ranked])
+            loss[~ranked] = np.where(np.isfinite(scores[~ranked]), absence, 0.0)
+        return np.asarray(loss.mean(axis=1))
+
+    @cached_property
+    def unsettled(self) -> bool:
+        """Whether any key could change the answer, if others move too."""
+        return self._any_contested or bool(self._disordered.any())
+
+    def contested(self, rows: IntArray, scores: FloatArray | None = None) -> BoolArray:
+        """Whether each row could change the answer, if others move too.
+
+        If it could change places with one on the other side of the border; where none can, but
+        places in the answer count, if one that is shown could change its place.
+
+        Parameters
+        ----------
+        rows, scores
+            Rows, and what each could score, if that is known already.
+        """
+        if not self.unsettled:
+            return np.zeros(len(rows), bool)
+        place = self._proposal.places.at(rows, self._deep)
+        shown = place < min(self._k, self._n)
+        found = np.zeros(len(rows), bool)
+        # Rows that are shown but not in the window of the proposal do not take part.
+        found[shown] = self._contested_shown[np.searchsorted(self._shown_places, place[shown])]
+        if self._any_contested:
+            below = np.flatnonzero(~shown)
+            known = None if scores is None else scores[below]
+            found[below] = self._exceed(rows[below], self._floor, known)
+        return found
+
+    @cached_property
+    def _contested_shown(self) -> BoolArray:
+        if self._any_contested:
+            return np.asarray(self.shown.low < self._ceiling)
+        return self._disordered
+
+    @cached_property
+    def _shown_places(self) -> IntArray:
+        return self._proposal.places.at(self.shown.rows)
+
+    @cached_property
+    def _any_contested(self) -> bool:
+        least = self.shown.low.min(initial=np.inf)
+        return bool(least < self._ceiling or self._ceiling > self._floor)
+
+    @cached_property
+    def _disordered(self) -> BoolArray:
+        """Which of the shown rows could change places with another one, if none is contested."""
+        low, high = self.shown.low, self.shown.high
+        found = np.zeros(len(low), bool)
+        if self._aim == "relevance" and len(low):
+            after = np.maximum.accumulate(np.append(high[1:], self._ceiling)[::-1])[::-1]
+            found = low < after
+            found[1:] |= high[1:] > np.minimum.accumulate(low)[:-1]
+        return found
+
+    @cached_property
+    def _floor(self) -> float:
+        """The least score that a row that is shown could have."""
+        return -np.inf if self.room else float(self.shown.low.min(initial=np.inf))
+
+    @cached_property
+    def _ceiling(self) -> float:
+        """The greatest score that a row that is not shown could have.
+
+        Any that is above all that are shown will do: it is not looked for further.
+        """
+        near = self.first(max(JUDGED, self._k + 1))[len(self.shown.rows) :]
+        found = float(self._highs(near).max(initial=-np.inf))
+        if len(self.shown.low) and found > self.shown.low.max():
+            return found
+        rows = np.flatnonzero(self._proposal.inside)
+        rows = np.setdiff1d(rows, np.concatenate([self.shown.rows, near]), assume_unique=True)
+        bound = np.maximum(self._greatest(rows), self._proposal.places.score_of(rows))
+        rows, bound = rows[bound > found], bound[bound > found]
+        order = np.argsort(-bound)
+        for start in range(0, len(order), BLOCK):
+            block = order[start : start + BLOCK]
+            if bound[block[0]] <= found:
+                break
+            found = max(found, float(self._highs(rows[block]).max()))
+        return found
+
+    def _exceed(self, rows: IntArray, floor: float, scores: FloatArray | None) -> BoolArray:
+        """Which rows have a greater score now, or could have after a change."""
+        found = np.asarray(self._proposal.places.score_of(rows) > floor)
+        if scores is not None:
+            return np.asarray(found | (scores.max(axis=1) > floor))
+        rest = np.flatnonzero(~found)
+        rest = rest[self._greatest(rows[rest]) > floor]
+        found[rest] = self._highs(rows[rest]) > floor
+        return found
+
+    def _highs(self, rows: IntArray) -> FloatArray:
+        """The greatest score of each row, now or after a change: all it could be is tried."""
+        blocks = [rows[at : at + BLOCK] for at in range(0, len(rows), BLOCK)]
+        highs = [self._reach(block, self.could_score(block))[1] for block in blocks]
+        return np.concatenate([np.empty(0), *highs])
+
+    def _greatest(self, rows: IntArray) -> FloatArray:
+        """A bound of the greatest score of each row after a change."""
+        bounds_at = self._proposal.trials.bounds_at
+        if bounds_at is None or not len(rows):
+            return np.full(len(rows), np.inf)
+        return bounds_at(rows, *self._values.range_of(self._usual(rows), QUANTILES))[1]
+
+    def _usual(self, rows: IntArray) -> FloatArray:
+        """The value of each row; one without a value may have got one, as any other could be."""
+        value = self._proposal.at("value", rows)
+        return np.where(np.isfinite(value), value, self._values.mean)
+
+    def _reach(self, rows: IntArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Between which scores each row lies, now or after a change."""
+        now = self._proposal.places.score_of(rows)
+        return np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
+
+    def first(self, most: int) -> IntArray:
+        """The best rows that are in the window."""
+        rows = self._proposal.places.first(min(most, self._n))
+        spoke = self._proposal.at("last_event", rows)
+        return np.asarray(rows[spoke > self._proposal.now - self._proposal.width])
+
+    @cached_property
+    def _utility(self) -> Utility:
+        return Utility.over(self._deep, self._k, self._aim)
+
+    @cached_property
+    def _utility_of_more(self) -> Utility:
+        """For a key that would be one more in the ranking."""
+        return Utility.over(self._deep + 1, self._k, self._aim)
