@@ -17,11 +17,12 @@ import pyarrow as pa
 from topwater.errors import AFRESH, StateError
 from topwater.model import Items, KeyArray
 
-VERSION = 2
+VERSION = 3
 _MARK = b"topwater"
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
 
 
-def pack(table: pa.Table, meta: dict[str, Any]) -> bytes:
+def pack(table: pa.Table, meta: dict[str, Any], *, compressed: bool = False) -> bytes:
     """A table and what belongs to it, as bytes.
 
     Examples
@@ -34,7 +35,8 @@ def pack(table: pa.Table, meta: dict[str, Any]) -> bytes:
     document = json.dumps({"version": VERSION, "meta": meta}, sort_keys=True)
     table = table.replace_schema_metadata({_MARK: document.encode()})
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+    options = _COMPRESSED if compressed else None
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     stream = bytes(sink.getvalue())
     return stream + _checksum(stream)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -72,7 +74,7 @@ class GroupedMonitor:
         self._counts = Counts()
         self._monitors: dict[Key, TopKMonitor] = {}
         if state is not None:
-            self._restore(state)
+            self.restore(state)
 
     @classmethod
     def build(
@@ -101,6 +103,11 @@ class GroupedMonitor:
         """Look whether the remote side can be reached; see :meth:`Guarded.start`."""
         if self._remote is not None:
             self._remote.start()
+
+    def close(self) -> None:
+        """Give back what the source holds."""
+        if self._remote is not None:
+            self._remote.source.close()
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""
@@ -150,20 +157,28 @@ class GroupedMonitor:
         kind = pa.int64() if groups and isinstance(groups[0], int) else pa.string()
         states = [self._monitors[group].snapshot() for group in groups]
         table = pa.table({"group": pa.array(groups, kind), "state": pa.array(states, pa.binary())})
-        meta = {
-            "query": self.query.to_dict(),
+        return pack(table, {"query": self.query.to_dict(), "facts": self.facts()})
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot, for JSON."""
+        return {
             "clock": self._event_time.snapshot(),
             "current": self._current,
             "counts": asdict(self._counts),
         }
-        return pack(table, meta)
 
-    def _restore(self, state: bytes) -> None:
+    def restore_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take over what :meth:`facts` gave."""
+        self._event_time.restore(facts["clock"])
+        self._current = facts["current"]
+        self._counts = Counts(**facts["counts"])
+
+    def restore(self, state: bytes) -> None:
+        """Go on where :meth:`snapshot` was taken."""
         table, meta = unpack(state)
         require_same_query(self.query, meta)
-        self._event_time.restore(meta["clock"])
-        self._current = meta["current"]
-        self._counts = Counts(**meta["counts"])
+        self.restore_facts(meta["facts"])
+        self._monitors = {}
         groups = keys_from_arrow(table.column("group")).tolist()
         for group, packed in zip(groups, table.column("state").to_pylist(), strict=True):
             self._monitors[group] = self._build_ranking(packed)

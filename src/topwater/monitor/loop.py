@@ -9,12 +9,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import reduce
 from operator import index
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from topwater.candidates.runs import no_hint
 from topwater.errors import BatchError, QueryError
@@ -84,6 +86,7 @@ class TopKMonitor:
         self._hint = no_hint()
         self._within = math.inf
         self._open = _open_windows(query, 0, self._refresher)
+        self._admitted: list[pa.Table] | None = None
         if state is not None:
             self._restore(state)
 
@@ -155,6 +158,11 @@ class TopKMonitor:
         if self._remote is not None:
             self._remote.start()
 
+    def close(self) -> None:
+        """Give back what the source holds."""
+        if self._remote is not None:
+            self._remote.source.close()
+
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events.
 
@@ -201,7 +209,10 @@ class TopKMonitor:
         """All at once: a list that forgets must not forget by how a batch was divided."""
         if tables:
             table = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
-            self._open.add(table, self._oldest_usable())
+            oldest = self._oldest_usable()
+            self._open.add(table, oldest)
+            if self._admitted is not None:
+                self._admitted.append(table.filter(pc.field("pane") >= oldest))
             self._set_late_aside(table)
 
     def take_late(self) -> pa.Table | None:
@@ -283,8 +294,16 @@ class TopKMonitor:
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
-        meta = {
-            "query": self.query.to_dict(),
+        meta = {"query": self.query.to_dict(), "facts": self.facts()}
+        held = self._open.snapshot()
+        if self._refresher is None:
+            return pack(held, meta)
+        parts = [pack(held, {}), pack(self._refresher.snapshot()[0], {})]
+        return pack(pa.table({"part": pa.array(parts, pa.binary())}), meta)
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot, for JSON."""
+        found = {
             "current": self._current,
             "filled": self._filled.snapshot(),
             "clock": self._event_time.snapshot(),
@@ -294,29 +313,75 @@ class TopKMonitor:
             "counts": asdict(self._counts),
             "ranges": self._ranges.to_dict(),
         }
-        held = self._open.snapshot()
-        if self._refresher is None:
-            return pack(held, meta)
-        parts = [pack(held, {}), pack(*self._refresher.snapshot())]
-        return pack(pa.table({"part": pa.array(parts, pa.binary())}), meta)
+        if self._refresher is not None:
+            found["remote"] = self._refresher.facts()
+        return found
+
+    def restore_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take over what :meth:`facts` gave."""
+        self._current = facts["current"]
+        self._filled = FilledWindows(self.query.window, facts["filled"])
+        self._event_time.restore(facts["clock"])
+        self._position = facts["position"]
+        self._empty = facts["empty"]
+        self._keys = facts["keys"]
+        self._counts = Counts(**facts["counts"])
+        self._ranges = RunningRanges.from_dict(facts["ranges"])
+        if self._refresher is not None:
+            self._refresher.restore_facts(facts["remote"])
+
+    @property
+    def refresher(self) -> Refresher | None:
+        """What keeps the replica, if there is one."""
+        return self._refresher
+
+    @property
+    def holds_panes(self) -> bool:
+        """Whether the open windows hold partial aggregates, pane by pane."""
+        return isinstance(self._open, WindowKeys)
+
+    @property
+    def oldest_pane(self) -> int | None:
+        """The oldest pane of the window to be answered next; None before the first answer."""
+        return None if self._current is None else self.query.window.panes_in(self._current)[0]
+
+    def keep_admitted(self) -> None:
+        """From now on keep what is admitted for :meth:`take_admitted`."""
+        self._admitted = []
+
+    def take_admitted(self) -> pa.Table | None:
+        """The partial aggregates admitted since the last call; None if there are none."""
+        found = [table for table in self._admitted or [] if table.num_rows]
+        self._admitted = []
+        return pa.concat_tables(found) if found else None
+
+    def held(self) -> pa.Table:
+        """What the open windows hold."""
+        return self._open.snapshot()
+
+    def hold(self, table: pa.Table) -> None:
+        """Take in partial aggregates that were admitted before."""
+        self._open.add(table, self.oldest_pane or 0)
+
+    def hold_afresh(self, table: pa.Table) -> None:
+        """Let the open windows hold what :meth:`held` gave, and nothing else."""
+        self._open = _open_windows(self.query, self._current or 0, self._refresher)
+        self._open.restore(table)
+
+    def expire_panes(self) -> None:
+        """Forget what lies before the window to be answered next."""
+        if self._current is not None:
+            self._open.skip(self._current - 1)
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
-        self._current = meta["current"]
-        self._filled = FilledWindows(self.query.window, meta["filled"])
-        self._event_time.restore(meta["clock"])
-        self._position = meta["position"]
-        self._empty = meta["empty"]
-        self._keys = meta["keys"]
-        self._counts = Counts(**meta["counts"])
-        self._ranges = RunningRanges.from_dict(meta["ranges"])
         if self._refresher is not None:
             held, replica = (part.as_py() for part in table.column("part"))
-            self._refresher.restore(*unpack(replica))
+            self._refresher.restore(unpack(replica)[0], meta["facts"]["remote"])
             table, _ = unpack(held)
-        self._open = _open_windows(self.query, self._current or 0, self._refresher)
-        self._open.restore(table)
+        self.restore_facts(meta["facts"])
+        self.hold_afresh(table)
 
     def _kind_of_keys(self, kind: str | None, part: PartialBatch) -> str | None:
         """Whole numbers or strings: they can't be ranked with each other."""

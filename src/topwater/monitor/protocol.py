@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -35,6 +36,9 @@ class Monitor(Protocol):
     def start(self) -> None:
         """Look whether the remote side can be reached, as a query begins."""
 
+    def close(self) -> None:
+        """Give back what the source holds; whoever goes on takes it again."""
+
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events."""
 
@@ -55,3 +59,9 @@ class Monitor(Protocol):
 
     def snapshot(self) -> bytes:
         """All that later answers depend on."""
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot, for JSON."""
+
+    def restore_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take over what ``facts`` gave."""

@@ -29,6 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from topwater.errors import QueryError
 from topwater.model import (
     LOOK_UPS,
     Answer,
@@ -42,9 +43,14 @@ from topwater.model import (
 )
 from topwater.tables import keys_from_arrow
 
+BUCKETS = 256
+"""Into how many buckets keys are hashed: the most shards that there can be."""
+
 
 def shard_of(keys: pa.Array, shards: int) -> IntArray:
     """The shard of each key: the same in every process, on every machine.
+
+    Keys are hashed into buckets, and every shard has a range of buckets of its own.
 
     Examples
     --------
@@ -53,18 +59,34 @@ def shard_of(keys: pa.Array, shards: int) -> IntArray:
     """
     if shards == 1:
         return np.zeros(len(keys), np.int64)
+    return np.asarray(_hashes(keys) % BUCKETS * shards // BUCKETS)
+
+
+def bucket_in_shard(keys: pa.Array) -> IntArray:
+    """A number below 256 for each key, which says nothing of its shard."""
+    return np.asarray(_hashes(keys) // BUCKETS % BUCKETS)
+
+
+def require_buckets(shards: int) -> None:
+    """Raise if there are more shards than buckets: some would never see a key."""
+    if shards > BUCKETS:
+        raise QueryError(
+            f"{shards} shards are more than there are buckets of keys",
+            field="shards",
+            fix=f"use at most {BUCKETS}",
+        )
+
+
+def _hashes(keys: pa.Array) -> IntArray:
+    """Whole numbers from 0 to 2^31."""
     if pa.types.is_integer(keys.type):
-        return _mixed(np.asarray(keys.cast(pa.int64()))) % shards
+        # The upper bits of Fibonacci hashing: neighbouring keys go to different buckets.
+        bits = np.asarray(keys.cast(pa.int64())).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        return (bits >> np.uint64(33)).astype(np.int64)
     coded = pc.dictionary_encode(keys)
     names = coded.dictionary.to_pylist()
-    each = np.array([zlib.crc32(name.encode()) % shards for name in names], np.int64)
+    each = np.array([zlib.crc32(name.encode()) for name in names], np.int64)
     return np.asarray(each[coded.indices.to_numpy(zero_copy_only=False)])
-
-
-def _mixed(keys: IntArray) -> IntArray:
-    """The upper bits of Fibonacci hashing: neighbouring keys go to different shards."""
-    bits = keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    return (bits >> np.uint64(33)).astype(np.int64)
 
 
 def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float | None) -> Answer:

@@ -128,24 +128,25 @@ def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
 
 def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Description:
     query = TopKQuery.from_dict(meta["query"])
-    counts = Counts(**meta["counts"])
+    facts = meta["facts"]
+    counts = Counts(**facts["counts"])
     if query.group_by is None:
-        rankings = [_kept(query, None, state, table, meta)]
+        rankings = [_kept(query, None, state, table, facts)]
     else:
         rankings = []
         rows = zip(table.column("group").to_pylist(), table.column("state"), strict=True)
         for group, packed in rows:
             inside, its = unpack(packed.as_py())
-            rankings.append(_kept(query, group, packed.as_py(), inside, its))
-            counts += Counts(**its["counts"])
-    clock = meta["clock"]
+            rankings.append(_kept(query, group, packed.as_py(), inside, its["facts"]))
+            counts += Counts(**its["facts"]["counts"])
+    clock = facts["clock"]
     return Description(
         query, clock["newest"], clock["waiting"], counts, tuple(rankings), len(state)
     )
 
 
 def _kept(
-    query: TopKQuery, group: Key | None, state: bytes, table: pa.Table, meta: Mapping[str, Any]
+    query: TopKQuery, group: Key | None, state: bytes, table: pa.Table, facts: Mapping[str, Any]
 ) -> Kept:
     keys = fetched = 0
     oldest = None
@@ -158,12 +159,12 @@ def _kept(
     holds = "items" if query.aggregation is None else "partials"
     if "part" in table.column_names:
         holds, table = "candidates", unpack(table.column("part")[0].as_py())[0]
-    window = _next_window(query, meta)
+    window = _next_window(query, facts)
     return Kept(group, window, holds, table.num_rows, keys, fetched, oldest, len(state))
 
 
-def _next_window(query: TopKQuery, meta: Mapping[str, Any]) -> Window | None:
-    current = meta["current"]
-    if current is None and meta["filled"]:
-        current = meta["filled"][0][0]
+def _next_window(query: TopKQuery, facts: Mapping[str, Any]) -> Window | None:
+    current = facts["current"]
+    if current is None and facts["filled"]:
+        current = facts["filled"][0][0]
     return None if current is None else query.window.window(current)

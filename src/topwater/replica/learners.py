@@ -74,19 +74,26 @@ class Learners:
         for part in self.parts():
             part.reset(slots)
 
-    def snapshot(self, slots: IntArray) -> tuple[dict[str, pa.Array], dict[str, Any]]:
-        """Columns for the replica's table, and a few numbers."""
+    def columns(self, slots: IntArray) -> dict[str, pa.Array]:
+        """What was learnt of these slots, as columns for the replica's table."""
         columns: dict[str, pa.Array] = {}
         for part in self.parts():
             columns |= part.snapshot(slots)
+        return columns
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers that were learnt of all keys together, for JSON."""
         # Summed anew, the pooled would differ in its last digits, and so could a ranking.
         pooled = self.beliefs.rates.pooled.tolist()
-        return columns, {"values": self.beliefs.values.snapshot(), "pooled": pooled}
+        return {"values": self.beliefs.values.snapshot(), "pooled": pooled}
 
-    def restore(self, table: pa.Table, slots: IntArray, meta: Mapping[str, Any]) -> None:
-        """Go on where :meth:`snapshot` was taken."""
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over what :meth:`columns` gave."""
         for part in self.parts():
             part.restore(table, slots)
+
+    def restore_facts(self, meta: Mapping[str, Any]) -> None:
+        """Take over what :meth:`facts` gave."""
         self.beliefs.values.restore(meta["values"])
         self.beliefs.rates.pooled = np.array(meta["pooled"])
 

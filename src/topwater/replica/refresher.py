@@ -150,15 +150,23 @@ class Refresher:
     def snapshot(self) -> tuple[pa.Table, dict[str, Any]]:
         """All that a restart needs: a table by key, and a few numbers."""
         table = self.replica.snapshot()
-        columns, learnt = self.learners.snapshot(self.replica.used())
-        for name, column in columns.items():
+        for name, column in self.learners.columns(self.replica.used()).items():
             table = table.append_column(name, column)
-        return table, {"purse": self.purse.snapshot(), **learnt}
+        return table, self.facts()
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot, for JSON."""
+        return {"purse": self.purse.snapshot(), **self.learners.facts()}
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
         """Go on where :meth:`snapshot` was taken."""
         self.replica.restore(table)
-        self.learners.restore(table, self.replica.used(), meta)
+        self.learners.restore(table, self.replica.used())
+        self.restore_facts(meta)
+
+    def restore_facts(self, meta: Mapping[str, Any]) -> None:
+        """Take over what :meth:`facts` gave."""
+        self.learners.restore_facts(meta)
         self.purse.restore(meta["purse"])
 
     def _scores(self, view: WindowView, slots: IntArray) -> FloatArray:

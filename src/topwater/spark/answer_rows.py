@@ -44,8 +44,8 @@ _CELLS = {
     "assumed": "string",
 }
 _LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
-ANSWER, LATE = "answer", "late"
-"""Kinds of rows."""
+ANSWER, LATE, FIGURES = "answer", "late", "figures"
+"""Kinds of rows. Users never see figures: they are for the metrics."""
 
 
 def packed_schema(key_type: str, group_type: str) -> str:
@@ -59,7 +59,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
     return (
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
-        f"looked_up array<struct<{look_up}>>"
+        f"looked_up array<struct<{look_up}>>, figures map<string,bigint>"
     )
 
 
@@ -82,7 +82,15 @@ def packed(answer: Answer) -> dict[str, Any]:
         "looked_up": [
             {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
         ],
+        "figures": None,
     }
+
+
+def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
+    """What is told of how a micro-batch went, as one row of such columns."""
+    others = ["group", "window_start", "window_end", "exact", "candidates", "problems"]
+    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up"])
+    return {"kind": FIGURES, **nothing, "figures": figures}
 
 
 def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:
@@ -118,6 +126,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         **dict.fromkeys(COUNTS, 0),
         "problems": None,
         "looked_up": [],
+        "figures": None,
     }
 
 
@@ -209,7 +218,7 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
         packed(merge(windows[end], query.k, smallest=smallest, accuracy=accuracy))
         for end in sorted(windows)
     ]
-    found += [row for row in rows if row["kind"] == LATE]
+    found += [row for row in rows if row["kind"] != ANSWER]
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
 
 

@@ -1,6 +1,6 @@
 """Stage 2: a monitor inside Spark's state store.
 
-All decisions are the monitor's. Spark brings the parts of a micro-batch, keeps the snapshot
+All decisions are the monitor's. Spark brings the parts of a micro-batch, keeps the journal
 and takes the answers. Time comes with the parts: every shard sees when the events of the whole
 micro-batch happened, so all shards close the same windows in the same micro-batch, which is the
 very one whose events end them.
@@ -11,6 +11,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
@@ -18,11 +19,13 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from topwater.errors import AFRESH, StateError
 from topwater.model import Shard
 from topwater.monitor import Monitor, build_monitor
+from topwater.monitor.journal import Head, Journal
 from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import packed, packed_late
+from topwater.spark.answer_rows import packed, packed_figures, packed_late
 from topwater.spark.heartbeats import heeded
+from topwater.spark.monitor_cache import CACHE
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.sieve import MARK, plain, read_partial_batch
 from topwater.spark.workers import set_modules_aside
@@ -34,13 +37,16 @@ if TYPE_CHECKING:
 
 
 STATE = "monitor"
-"""The name of the one state variable: a snapshot, whose it is, of how many shards, and of what."""
+"""The state variable with the head of the journal, whose it is, of how many shards, and of what."""
+
+CHUNKS = "chunks"
+"""The one with the chunks of the journal, by id."""
 
 
 class MonitorProcessor(StatefulProcessor):
-    """Runs a monitor per shard: its snapshot is the state.
+    """Runs a monitor per shard, and keeps its journal.
 
-    One packed value, because every call to the state store costs a tenth of a millisecond.
+    A monitor that this worker has kept goes on; otherwise one is built from the journal.
 
     Parameters
     ----------
@@ -56,6 +62,9 @@ class MonitorProcessor(StatefulProcessor):
         Whether there is only one batch, after which every window is to be answered.
     origin
         What else makes a state this query's own: see :func:`require_same_origin`.
+    run
+        What tells this query from all others. Without it no monitor is kept in the worker, and
+        nothing is told of how the state was read and written.
     """
 
     def __init__(
@@ -67,6 +76,7 @@ class MonitorProcessor(StatefulProcessor):
         late: bool = False,
         bounded: bool = False,
         origin: str = "",
+        run: str = "",
     ) -> None:
         self._query = query
         self._shards = shards
@@ -74,13 +84,16 @@ class MonitorProcessor(StatefulProcessor):
         self._late = late
         self._bounded = bounded
         self._origin = origin
+        self._run = run
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         set_modules_aside()
+        # The form of states that were one snapshot, so that they are told from this in words.
         self._state = handle.getValueState(
             STATE, "snapshot binary, shard int, shards int, origin string"
         )
+        self._chunks = handle.getMapState(CHUNKS, "id bigint", "chunk binary")
 
     def handleInputRows(  # noqa: N802
         self,
@@ -92,17 +105,21 @@ class MonitorProcessor(StatefulProcessor):
         # The order in which tasks finish must not decide how sums are rounded.
         ordered = sorted(rows, key=lambda row: (row.task, row.part))
         shard = ordered[0].shard
-        monitor = self._monitor(shard)
+        journal, how = self._journal(shard)
+        monitor = journal.monitor
         monitor.admit(*heeded(ordered, partial(self._read, monitor.query, shard)))
         watermark = monitor.watermark
         if self._bounded:
             answers = monitor.flush()
         else:
             answers = [] if watermark is None else monitor.close_until(watermark)
-        self._state.update((monitor.snapshot(), shard, self._shards, self._origin))
         found = [packed(answer) for answer in answers]
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
+        if not self._bounded:
+            written = self._record(journal, shard)
+            if self._run:
+                found.append(packed_figures({how: 1, "written": written, "held": journal.size}))
         return (Row(**row) for row in found)
 
     def _read(self, query: TopKQuery, shard: int, packed: bytes) -> PartialBatch:
@@ -112,14 +129,44 @@ class MonitorProcessor(StatefulProcessor):
         parts = read_partial_batch(packed, plain(query)).split(self._shards)
         return next(islice(parts, shard, None))
 
-    def _monitor(self, shard: int) -> Monitor:
+    def _journal(self, shard: int) -> tuple[Journal, str]:
+        """The monitor of a shard with its journal, and how it was come by."""
         stored = self._state.get()
-        if stored is not None:
-            require_same_shards(stored[2], self._shards)
-            require_same_origin(stored[3], self._origin)
+        kept = CACHE.take((self._run, shard))
+        if stored is None:
+            return Journal(self._monitor(shard)), "begun"
+        require_same_shards(stored[2], self._shards)
+        require_same_origin(stored[3], self._origin)
+        head = Head.unpack(bytes(stored[0]))
+        if kept is not None:
+            missed = head.sequence - kept.version[0]
+            if kept.catch_up(head, self._chunk):
+                return kept, "caught_up" if missed else "kept"
+            kept.monitor.close()
+        journal = Journal(self._monitor(shard))
+        journal.rebuild(head, self._chunk)
+        return journal, "rebuilt"
+
+    def _record(self, journal: Journal, shard: int) -> int:
+        """Write what changed; how many bytes that was."""
+        # Random, and not the task's number: that of an attempt on another machine may be the same.
+        changes = journal.record(uuid4().hex)
+        for id_, chunk in changes.puts.items():
+            self._chunks.updateValue((id_,), (chunk,))
+        for id_ in changes.removes:
+            self._chunks.removeKey((id_,))
+        self._state.update((changes.head, shard, self._shards, self._origin))
+        if self._run:
+            CACHE.put((self._run, shard), journal)
+        return changes.size
+
+    def _chunk(self, id_: int) -> bytes | None:
+        found = self._chunks.getValue((id_,))
+        return None if found is None else bytes(found[0])
+
+    def _monitor(self, shard: int) -> Monitor:
         return build_monitor(
             TopKQuery.from_json(self._query),
-            None if stored is None else bytes(stored[0]),
             source=None if self._source is None else opened(self._source),
             shard=Shard(shard, self._shards),
             keep_late=self._late,

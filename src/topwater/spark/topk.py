@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
@@ -23,8 +24,9 @@ from topwater.model import Shard
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
 from topwater.monitor.remote_part import RemotePart
+from topwater.monitor.shards import require_buckets
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import COUNTS, merged, packed_schema, unpacked
+from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
@@ -34,6 +36,7 @@ from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
 from topwater.spark.stage_one import reduced
 from topwater.spark.time_columns import with_instants
+from topwater.spark.workers import own_workers
 from topwater.validation import checked_call, whole_of
 from topwater.windows import millis
 
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
 
     from topwater.protocols import Source
     from topwater.query import TopKQuery
+
+FIGURES_TOLD = ("kept", "caught_up", "rebuilt", "written", "held")
+"""What is told of the state; see :class:`topwater.spark.metrics.Progress`."""
 
 OBSERVED = "topwater"
 """The name of the metrics that Spark observes, and of what a result's schema says of its query."""
@@ -136,6 +142,7 @@ def answer_frame(
     if remote is not None:
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
+    run = "" if bounded else uuid4().hex
     processor = MonitorProcessor(
         query.to_json(),
         shards=shards,
@@ -143,6 +150,7 @@ def answer_frame(
         late=late_rows,
         bounded=bounded,
         origin=origin,
+        run=run,
     )
     schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
     if isinstance(events, Files):
@@ -153,12 +161,13 @@ def answer_frame(
         patience = millis(idle, field="idle")
         portions = portions.union(beats(spark, query.window, patience, shards))
     keyed = placed(portions, shards).groupBy(PLACE)
-    rows = keyed.transformWithState(processor, schema, "Append", "None")
+    with own_workers(spark, run):
+        rows = keyed.transformWithState(processor, schema, "Append", "None")
     if shards > 1 and query.group_by is None:
         # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
         rows = rows.repartition(1).mapInArrow(partial(merged, query), schema)
     if not bounded:
-        rows = rows.observe(OBSERVED, *_metrics())
+        rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
     told = {"query": query.to_json(), "shards": shards, "origin": origin}
     return unpacked(rows, query, late=late_rows).withMetadata("window_end", {OBSERVED: told})
 
@@ -175,6 +184,7 @@ def _metrics() -> list[Column]:
         F.count_if("missed").alias("missed"),
         F.count_if("nothing_usable").alias("nothing_usable"),
         F.collect_list("problems").alias("problems"),
+        *(F.sum(F.col("figures")[name]).alias(f"state_{name}") for name in FIGURES_TOLD),
     ]
 
 
@@ -199,6 +209,7 @@ def _kind(columns: pa.Schema, name: str | None) -> str:
 
 def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: int) -> None:
     whole_of(shards, "shards", 1, fix="leave it out, or give the number of cores")
+    require_buckets(shards)
     if query.window.by != "time":
         raise QueryError(
             "count windows depend on the order of events, which Spark does not keep",

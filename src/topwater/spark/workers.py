@@ -1,4 +1,4 @@
-"""Python workers that do not count their modules again after every task.
+"""Python workers: some of one's own, and none that counts its modules again after every task.
 
 Between two tasks a worker of Spark collects garbage, and looks at every object that it has. Most
 of them are modules, which never become garbage: with NumPy, Arrow and Numba in memory that takes
@@ -8,12 +8,41 @@ of them are modules, which never become garbage: with NumPy, Arrow and Numba in 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import gc
 from itertools import count
+from typing import TYPE_CHECKING
 
 from pyspark import TaskContext
+from pyspark.errors import PySparkException
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+_VARIABLE = "TOPWATER_RUN"
 _tasks = count()
+
+
+@contextlib.contextmanager
+def own_workers(spark: SparkSession, run: str) -> Iterator[None]:
+    """Give the functions that are handed to Spark meanwhile Python workers of their own.
+
+    Spark takes a worker that waits with the same environment, the one that has waited longest. So
+    without this the stage that keeps monitors would get those that another stage has just left.
+    """
+    environment: dict[str, str] | None = None
+    with contextlib.suppress(PySparkException, AttributeError):  # Spark Connect has no context
+        environment = spark.sparkContext.environment
+    if environment is None or not run:
+        yield
+        return
+    environment[_VARIABLE] = run
+    try:
+        yield
+    finally:
+        environment.pop(_VARIABLE, None)
 
 
 def set_modules_aside() -> None:

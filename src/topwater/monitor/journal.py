@@ -1,0 +1,282 @@
+"""The journal: a monitor's state as what changed, record by record.
+
+::
+
+    monitor ──► logs ──► pieces, images ──► chunks by id ──► any store of small values
+                         a head names those that are needed
+
+Every record writes a small *head* and the chunks that are new. A monitor that was kept since an
+earlier record takes in only what came after it; a new one takes in all. Both then go on as the one
+that wrote would, to the last bit: what a source said is in the journal, so nothing is asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from topwater.errors import AFRESH, StateError
+from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.journal_chunks import cut, joined
+from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
+from topwater.monitor.loop import TopKMonitor
+from topwater.monitor.protocol import Monitor
+from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
+from topwater.replica import Refresher
+from topwater.tables import pack, unpack
+
+Get = Callable[[int], bytes | None]
+"""Gives a chunk by its id."""
+
+_KNOWN = 32
+"""Of how many records before the last one the head knows the nonces."""
+
+
+class Changes(NamedTuple):
+    """What a record does to a store: first these chunks come, and those go."""
+
+    head: bytes
+    puts: dict[int, bytes]
+    removes: list[int]
+
+    @property
+    def size(self) -> int:
+        """Bytes written."""
+        return len(self.head) + sum(map(len, self.puts.values()))
+
+
+@dataclass(slots=True)
+class Head:
+    """What names the state: read it before anything else.
+
+    Attributes
+    ----------
+    sequence
+        The number of the last record.
+    nonces
+        A random text for each of the latest records. An attempt that came to nothing may have
+        made a record of the same number: then its text differs.
+    query
+        What the monitor answers, as plain values.
+    facts
+        The monitor's few numbers.
+    strands
+        By name.
+    free
+        The next chunk's id.
+    """
+
+    sequence: int
+    nonces: dict[int, str]
+    query: dict[str, Any]
+    facts: dict[str, Any]
+    strands: dict[str, Strand]
+    free: int
+
+    @property
+    def version(self) -> tuple[int, str]:
+        """The number and the nonce of the last record."""
+        return self.sequence, self.nonces[self.sequence]
+
+    @property
+    def size(self) -> int:
+        """Bytes of all chunks."""
+        return sum(each.logged + each.imaged for each in self.strands.values())
+
+    def pack(self) -> bytes:
+        """As bytes."""
+        meta = {
+            "journal": {name: strand.to_dict() for name, strand in self.strands.items()},
+            "sequence": self.sequence,
+            "nonces": [*self.nonces.items()],
+            "query": self.query,
+            "facts": self.facts,
+            "free": self.free,
+        }
+        return pack(pa.table({}), meta)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Head:
+        """What :meth:`pack` gave.
+
+        Raises
+        ------
+        StateError
+            If the bytes are not a head, are damaged, or come from another version.
+        """
+        _, meta = unpack(packed)
+        try:
+            strands = {name: Strand.from_dict(each) for name, each in meta["journal"].items()}
+            rest = (meta[name] for name in ("query", "facts"))
+            return Head(meta["sequence"], dict(meta["nonces"]), *rest, strands, meta["free"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise StateError(
+                f"the state has a form that this program does not know: {error!r}",
+                fix=f"run the version that wrote it, or {AFRESH}",
+            ) from error
+
+
+@dataclass(slots=True)
+class Journal:
+    """Writes a monitor's changes, and makes a monitor of what was written.
+
+    Parameters
+    ----------
+    monitor
+        Whose journal it is; new, or as it was when the journal was made.
+
+    Examples
+    --------
+    >>> from topwater import TopKMonitor, TopKQuery, tumbling
+    >>> query = TopKQuery(key="who", time="at", window=tumbling(10), take={"n": "count"},
+    ...                   score="n", k=1)
+    >>> journal, store = Journal(TopKMonitor.build(query)), {}
+    >>> journal.monitor.ingest({"who": ["a", "b", "a"], "at": [1, 2, 3]})
+    >>> changes = journal.record("a nonce")
+    >>> store.update(changes.puts)
+    >>> again = Journal(TopKMonitor.build(query))
+    >>> again.rebuild(Head.unpack(changes.head), store.get)
+    >>> [answer.keys for answer in again.monitor.flush()]
+    [['a']]
+    """
+
+    monitor: Monitor
+    version: tuple[int, str] = (0, "")
+    _logs: list[Log] = field(init=False)
+    _strands: dict[str, Strand] = field(init=False)
+    _nonces: dict[int, str] = field(default_factory=dict)
+    _ids: set[int] = field(default_factory=set)
+    _free: int = 1
+    _query: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._logs = _logs_of(self.monitor)
+        self._strands = {log.name: Strand() for log in self._logs}
+        self._query = self.monitor.query.to_dict()
+
+    def record(self, nonce: str) -> Changes:
+        """Write what changed since the last record, under a text that no other attempt has."""
+        sequence = self.version[0] + 1
+        puts: dict[int, bytes] = {}
+        for log in self._logs:
+            self._write(log, self._strands[log.name], sequence, puts)
+        needed = set[int]().union(*(strand.ids() for strand in self._strands.values()))
+        removes = sorted(self._ids - needed)
+        self._ids = needed
+        self._nonces[sequence] = nonce
+        self._nonces.pop(sequence - _KNOWN, None)
+        self.version = sequence, nonce
+        facts = self.monitor.facts()
+        head = Head(sequence, self._nonces, self._query, facts, self._strands, self._free)
+        return Changes(head.pack(), {id_: puts[id_] for id_ in puts if id_ in needed}, removes)
+
+    @property
+    def size(self) -> int:
+        """Bytes of all chunks."""
+        return sum(each.logged + each.imaged for each in self._strands.values())
+
+    def rebuild(self, head: Head, get: Get) -> None:
+        """Make the monitor, which is new, what it was after the head's record."""
+        require_same_query(self.monitor.query, {"query": head.query})
+        self._replay(head, get, since=None)
+
+    def catch_up(self, head: Head, get: Get) -> bool:
+        """Take in what was recorded since; False if that is not known any more."""
+        since, nonce = self.version
+        if head.nonces.get(since) != nonce or not since:
+            return False
+        if any(strand.dropped > since for strand in head.strands.values()):
+            return False
+        if since < head.sequence:
+            self._replay(head, get, since)
+        return True
+
+    def _replay(self, head: Head, get: Get, since: int | None) -> None:
+        self.monitor.restore_facts(head.facts)
+        for log in self._logs:
+            strand = head.strands[log.name]
+            log.begin(afresh=since is None)
+            for part in strand.in_order():
+                if since is None:
+                    told = strand.told_by(part)
+                elif isinstance(part, Segment) or part.sequence <= since:
+                    continue
+                else:
+                    told = None
+                log.take(_read(log.name, part, get), told, image=isinstance(part, Segment))
+            log.end()
+        self._strands, self._nonces, self._free = head.strands, head.nonces, head.free
+        self._ids = set[int]().union(*(strand.ids() for strand in head.strands.values()))
+        self.version = head.version
+
+    def _write(self, log: Log, strand: Strand, sequence: int, puts: dict[int, bytes]) -> None:
+        news = log.news()
+        if news is not None:
+            ids = self._cut(f"{log.name} {sequence}", news, puts)
+            kept = [] if log.whole else strand.pieces
+            strand.pieces = [*kept, Piece(sequence, len(news.packed), news.until, ids)]
+        strand.expire(log.oldest())
+        if not strand.width and (size := log.image_size(strand)) is not None:
+            strand.begin_images(size)
+        written = 0
+        while strand.width and written <= SEGMENT:
+            written += self._image(log, strand, sequence, puts)
+        strand.expire(log.oldest())
+
+    def _image(self, log: Log, strand: Strand, sequence: int, puts: dict[int, bytes]) -> int:
+        """Make the next image; its size."""
+        low, high = strand.next_range()
+        image = log.image(low, high) or Content(b"")
+        name = f"{log.name} {low} to {high} at {sequence}"
+        ids = self._cut(name, image, puts) if image.packed else ()
+        size = len(image.packed)
+        strand.add_segment(Segment(sequence, size, image.until, ids, low, high))
+        return size
+
+    def _cut(self, name: str, content: Content, puts: dict[int, bytes]) -> tuple[int, ...]:
+        chunks = cut(name, content.packed)
+        ids = tuple(range(self._free, self._free + len(chunks)))
+        self._free += len(chunks)
+        puts.update(zip(ids, chunks, strict=True))
+        return ids
+
+
+def _read(name: str, part: Piece | Segment, get: Get) -> bytes:
+    label = f"{name} {part.sequence}"
+    if isinstance(part, Segment):
+        label = f"{name} {part.low} to {part.high} at {part.sequence}"
+    return joined(label, [get(id_) for id_ in part.ids])
+
+
+def _logs_of(monitor: Monitor) -> list[Log]:
+    if isinstance(monitor, GroupedMonitor):
+        return [WholeLog("groups", monitor.snapshot, monitor.restore)]
+    assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker
+    logs: list[Log] = []
+    if monitor.refresher is not None:
+        logs.append(_replica_log(monitor.refresher))
+    if monitor.holds_panes:
+        return [*logs, PaneLog(monitor)]
+    return [*logs, _list_log(monitor)]
+
+
+def _list_log(monitor: TopKMonitor) -> WholeLog:
+    def restore(packed: bytes) -> None:
+        monitor.hold_afresh(unpack(packed)[0])
+
+    return WholeLog("list", lambda: pack(monitor.held(), {}, compressed=True), restore)
+
+
+def _replica_log(refresher: Refresher) -> WholeLog:
+    def restore(packed: bytes) -> None:
+        facts = refresher.facts()
+        refresher.learners.reset(refresher.replica.used())
+        refresher.restore(unpack(packed)[0], facts)
+
+    return WholeLog("replica", lambda: pack(refresher.snapshot()[0], {}, compressed=True), restore)
+
+
