@@ -104,7 +104,7 @@ class TestDamage:
         monkeypatch.setattr(tables, "VERSION", 0)
         old = pack(TABLE, {})
         monkeypatch.undo()
-        with pytest.raises(StateError, match="version 0, this program reads 2") as caught:
+        with pytest.raises(StateError, match="version 0, this program reads 3") as caught:
             unpack(old)
         assert caught.value.fix
 

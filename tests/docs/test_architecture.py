@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 import pytest
-from pyspark.sql import Row
-from pyspark.sql.streaming.tws_tester import TwsTester
 
 from tests.support.call_walks import SOURCE, Calls, walks
 from tests.support.docs_pages import ROOT
 from tests.support.scenarios import Bench, scenario
-from topwater import TopKMonitor, TopKQuery, remote, run, sliding
-from topwater.spark.processor import STATE, MonitorProcessor
-from topwater.spark.stage_one import partial_rows
+from topwater import TopKQuery, remote, run, sliding
 from topwater_lab.services import started
 
 if TYPE_CHECKING:
@@ -59,15 +53,12 @@ def one_look_up() -> Calls:
 
 
 def one_restart() -> Calls:
-    source = remote.memory({1: 5.0, 2: 6.0, 3: 7.0})
-    monitor = TopKMonitor.build(QUERY, source=source)
-    monitor.ingest(EVENTS)
-    more = partial_rows(QUERY, pa.table(EVENTS), 1, 0, 0).to_pylist()
+    each = scenario("worth", 3, files=4)
+    stages = Bench(each, 1, np.random.default_rng(1))
+    stages.run(each.files[:3])
     with Calls() as calls:
-        state = (monitor.snapshot(), 0, 1, "")
-        tester = TwsTester(MonitorProcessor(QUERY.to_json(), source=pickle.dumps(source)))
-        tester.updateValueState(STATE, 0, state)
-        list(tester.test(0, [Row(**row) for row in more]))
+        stages.restart(same_worker=False)
+        stages.run(each.files[3:])
     return calls
 
 
@@ -98,8 +89,8 @@ def test_a_walk_that_does_not_happen_is_found() -> None:
     )["One event"]
     assert one_event().problems(steps) == [
         "line 3: query.py nowhere was not called",
-        "line 4: monitor/columns.py read was not called by TopKMonitor.snapshot",
-        "line 5: monitor/loop.py TopKMonitor.admit was called before TopKMonitor.snapshot",
+        "line 4: monitor/columns.py read was not called by TopKMonitor.facts",
+        "line 5: monitor/loop.py TopKMonitor.admit was called before TopKMonitor.facts",
     ]
 
 

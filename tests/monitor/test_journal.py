@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +11,9 @@ import pytest
 
 from tests.support.journal_store import JournalStore
 from tests.support.scenarios import QUERIES, Scenario, scenario
-from topwater import StateError, TopKMonitor, TopKQuery, tumbling
+from topwater import StateError, TopKMonitor, TopKQuery, sliding, tumbling
 from topwater.monitor import Monitor, build_monitor, strand
-from topwater.monitor.journal import Head, Journal
+from topwater.monitor.journal import Head, Journal, snapshot_from
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.tables import unpack
 
@@ -84,3 +85,115 @@ def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
             behind, live = live, behind if behind.version == live.version else live
     assert len(store.chunks) < 40
     assert right.monitor.flush() == live.monitor.flush()
+
+
+QUERY = TopKQuery(
+    key="who", time="at", window=sliding(40, 10), take={"n": "count", "v": "sum(value)"},
+    score="n + v", k=3,
+)  # fmt: skip
+
+
+def counted(journal: Journal, at: int, keys: int = 50, seed: int = 0) -> list[Answer]:
+    rng = np.random.default_rng([seed, at])
+    who = rng.integers(0, keys, 2 * keys)
+    values = rng.random(len(who))
+    journal.monitor.ingest({"who": who, "at": np.full(len(who), at), "value": values})
+    return journal.monitor.close_until(journal.monitor.watermark or 0)
+
+
+def test_an_attempt_that_came_to_nothing_is_not_believed() -> None:
+    """The worker that made it is alive, and its monitor is of a record that nobody wrote."""
+    store, live = JournalStore(), Journal(TopKMonitor.build(QUERY))
+    counted(live, 1)
+    store.write(live.record("first"))
+    other = store.rebuilt(TopKMonitor.build(QUERY))
+    counted(live, 2, seed=1)
+    live.record("second, which is lost")
+    assert not live.catch_up(Head.unpack(store.head), store.get)
+    counted(other, 2, seed=2)
+    store.write(other.record("second"))
+    assert live.version[0] == other.version[0] == 2
+    assert not live.catch_up(Head.unpack(store.head), store.get)
+    again = store.rebuilt(TopKMonitor.build(QUERY))
+    assert again.monitor.flush() == other.monitor.flush()
+
+
+def test_one_that_was_left_behind_reads_only_what_it_missed() -> None:
+    store, live = JournalStore(), Journal(TopKMonitor.build(QUERY))
+    for at in range(30):
+        counted(live, at)
+        store.write(live.record(f"{at}"))
+    behind = store.rebuilt(TopKMonitor.build(QUERY))
+    for at in range(30, 33):
+        counted(live, at)
+        store.write(live.record(f"{at}"))
+    store.reads = 0
+    assert behind.catch_up(Head.unpack(store.head), store.get)
+    assert store.reads == 3
+    assert behind.catch_up(Head.unpack(store.head), store.get)
+    assert store.reads == 3
+    assert behind.monitor.flush() == live.monitor.flush()
+
+
+def test_what_is_written_and_kept_is_bounded_by_what_is_remembered() -> None:
+    """The same keys a thousand times in one pane: images take the place of pieces."""
+    query = replace(QUERY, window=tumbling(100_000))
+    store, live = JournalStore(), Journal(TopKMonitor.build(query))
+    for at in range(300):
+        counted(live, at)
+        store.write(live.record(f"{at}"))
+        assert len(store.chunks) <= 80
+    assert max(store.written[100:]) < 16_000
+    again = store.rebuilt(TopKMonitor.build(query))
+    assert again.monitor.flush() == live.monitor.flush()
+
+
+def test_a_record_costs_what_came_however_much_is_remembered() -> None:
+    store, live = JournalStore(), Journal(TopKMonitor.build(replace(QUERY, window=tumbling(9_999))))
+    for at, keys in enumerate([20_000] * 6 + [10] * 4, 1):
+        counted(live, at, keys)
+        store.write(live.record(f"{at}"))
+    assert max(store.written[-4:]) < 5_000 < 50_000 < min(store.written[:6])
+
+
+def test_panes_that_left_all_windows_leave_the_store() -> None:
+    store, live = JournalStore(), Journal(TopKMonitor.build(QUERY))
+    for at in range(1, 400, 10):
+        counted(live, at)
+        store.write(live.record(f"{at}"))
+        assert len(store.chunks) <= 6
+
+
+def test_a_missing_and_a_damaged_chunk_are_named() -> None:
+    store, live = JournalStore(), Journal(TopKMonitor.build(QUERY))
+    for at in (1, 2):
+        counted(live, at)
+        store.write(live.record(f"{at}"))
+    lost = store.copied()
+    del lost.chunks[2]
+    with pytest.raises(StateError, match="panes 2, chunk 1 of 1, is missing"):
+        lost.rebuilt(TopKMonitor.build(QUERY))
+    store.chunks[1] = store.chunks[1][:-1]
+    with pytest.raises(StateError, match="panes 1, chunk 1 of 1, is damaged"):
+        store.rebuilt(TopKMonitor.build(QUERY))
+
+
+def test_a_state_of_another_form_or_query_is_refused() -> None:
+    with pytest.raises(StateError, match="has a form that this program does not know"):
+        Head.unpack(TopKMonitor.build(QUERY).snapshot())
+    with pytest.raises(StateError, match="not Topwater state"):
+        Head.unpack(b"nonsense")
+    store = JournalStore()
+    store.write(Journal(TopKMonitor.build(QUERY)).record("one"))
+    with pytest.raises(StateError, match="another query"):
+        store.rebuilt(TopKMonitor.build(replace(QUERY, k=4)))
+
+
+@pytest.mark.parametrize("name", ["each", "worth", "groups-worth"])
+def test_a_snapshot_can_be_made_without_a_source(name: str) -> None:
+    each, store = scenario(name, 3), JournalStore()
+    live = Journal(built(each))
+    for number, file in enumerate(each.files):
+        stepped(live, file)
+        store.write(live.record(str(number)))
+    assert plain(snapshot_from(Head.unpack(store.head), store.get)) == kept(each, live.monitor)

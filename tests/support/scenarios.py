@@ -25,8 +25,8 @@ from topwater.monitor.shards import merge
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
-from topwater.spark.answer_rows import merged, packed_schema
-from topwater.spark.processor import STATE, MonitorProcessor
+from topwater.spark.answer_rows import FIGURES, merged, packed_schema
+from topwater.spark.processor import CHUNKS, STATE, MonitorProcessor
 from topwater.spark.stage_one import partial_rows
 
 if TYPE_CHECKING:
@@ -239,6 +239,7 @@ class Bench:
     def __init__(self, each: Scenario, shards: int, rng: np.random.Generator) -> None:
         self._each, self._shards, self._rng = each, shards, rng
         self._schema = _arrow_schema(each.keys)
+        self._run = str(rng.random())
         self._tester = self._started()
         self.rows: list[dict[str, Any]] = []
 
@@ -254,16 +255,21 @@ class Bench:
                     row["problems"] = row["problems"] and dict(row["problems"])
             self.rows += found
 
-    def restart(self) -> None:
-        """Go on with nothing but the state."""
+    def restart(self, *, same_worker: bool | None = None) -> None:
+        """Go on with nothing but the state; or in the same worker, with what it has kept."""
+        if not (self._rng.random() < 0.5 if same_worker is None else same_worker):
+            self._run = str(self._rng.random())
         before, self._tester = self._tester, self._started()
         for shard in range(self._shards):
             if (state := before.peekValueState(STATE, shard)) is not None:
                 self._tester.updateValueState(STATE, shard, state)
+                self._tester.updateMapState(CHUNKS, shard, before.peekMapState(CHUNKS, shard))
 
     def _started(self) -> TwsTester:
         query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
-        return TwsTester(MonitorProcessor(query, shards=self._shards, source=source, late=True))
+        return TwsTester(
+            MonitorProcessor(query, shards=self._shards, source=source, late=True, run=self._run)
+        )
 
     def _reduced(self, file: pa.Table) -> list[Row]:
         """What up to three tasks make of a file, each of which reads it in up to two parts."""
@@ -283,7 +289,7 @@ class Bench:
         for shard in sorted({row.shard for row in rows}):
             mine = [row for row in rows if row.shard == shard]
             found += [row.asDict() for row in self._tester.test(shard, mine)]
-        return found
+        return [row for row in found if row["kind"] != FIGURES]
 
 
 def written(folder: Path, files: Sequence[pa.Table], first: int = 0) -> str:

@@ -19,7 +19,7 @@ import pytest
 from tests.support.scenarios import answered_in_shards, snapshots, written
 from tests.support.spark_driver import Plan
 from topwater.spark import answers_from
-from topwater.spark.processor import STATE
+from topwater.spark.state import read_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -110,9 +110,8 @@ def check(spark: SparkSession, folder: Path) -> None:
     assert len(right) >= 40
     assert answers_from(rows, each.query) == right
     assert rows.num_rows == sum(max(1, len(answer.rows)) for answer in right)
-    store = spark.read.format("statestore").option("stateVarName", STATE)
-    kept = store.load(str(folder / "checkpoint")).select("value.shard", "value.snapshot").collect()
-    assert {row.shard: bytes(row.snapshot) for row in kept} == snapshots(each, plan.shards)
+    kept = read_snapshots(spark, str(folder / "checkpoint"))
+    assert kept == snapshots(each, plan.shards)
 
 
 def kill_and_restart(folder: Path, kills: int, seed: int) -> None:

@@ -19,13 +19,15 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
-from topwater.monitor.grouped import GroupedMonitor
+from topwater.model import Fetched, KeyArray
+from topwater.monitor.grouped import GroupedMonitor, build_monitor
 from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
 from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
+from topwater.query import TopKQuery
 from topwater.replica import Refresher
 from topwater.tables import pack, unpack
 
@@ -111,8 +113,8 @@ class Head:
         _, meta = unpack(packed)
         try:
             strands = {name: Strand.from_dict(each) for name, each in meta["journal"].items()}
-            rest = (meta[name] for name in ("query", "facts"))
-            return Head(meta["sequence"], dict(meta["nonces"]), *rest, strands, meta["free"])
+            query, facts, free = (meta[name] for name in ("query", "facts", "free"))
+            return Head(meta["sequence"], dict(meta["nonces"]), query, facts, strands, free)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise StateError(
                 f"the state has a form that this program does not know: {error!r}",
@@ -245,6 +247,22 @@ class Journal:
         return ids
 
 
+def snapshot_from(head: Head, get: Get) -> bytes:
+    """The snapshot of the monitor that wrote a journal; no source is needed for it."""
+    query = TopKQuery.from_dict(head.query)
+    nobody = None if query.refresh is None else _Nobody()
+    journal = Journal(build_monitor(query, source=nobody))
+    journal.rebuild(head, get)
+    return journal.monitor.snapshot()
+
+
+class _Nobody:
+    """A source for those who do not ask."""
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
+        raise NotImplementedError
+
+
 def _read(name: str, part: Piece | Segment, get: Get) -> bytes:
     label = f"{name} {part.sequence}"
     if isinstance(part, Segment):
@@ -278,5 +296,3 @@ def _replica_log(refresher: Refresher) -> WholeLog:
         refresher.restore(unpack(packed)[0], facts)
 
     return WholeLog("replica", lambda: pack(refresher.snapshot()[0], {}, compressed=True), restore)
-
-

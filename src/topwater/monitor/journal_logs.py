@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import BoolArray
+from topwater.model import BoolArray, IntArray
 from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.shards import bucket_in_shard
 from topwater.monitor.strand import FREE, Strand
@@ -80,7 +80,7 @@ class PaneLog:
     def __init__(self, monitor: TopKMonitor) -> None:
         self._monitor = monitor
         self._row_size = 0.0
-        self._held: tuple[pa.Table, BoolArray] | None = None
+        self._held: tuple[pa.Table, IntArray] | None = None
         monitor.keep_admitted()
 
     def news(self) -> Content | None:
@@ -194,7 +194,7 @@ def _packed(table: pa.Table) -> Content:
     return Content(pack(table, {}, compressed=True), int(column(table, "pane").max()))
 
 
-def _buckets(table: pa.Table) -> BoolArray:
+def _buckets(table: pa.Table) -> IntArray:
     if "key" not in table.column_names:
         return np.empty(0, np.int64)
     return bucket_in_shard(table.column("key").combine_chunks())

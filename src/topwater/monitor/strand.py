@@ -109,7 +109,7 @@ class Strand:
 
     def ids(self) -> set[int]:
         """Of all chunks that are needed."""
-        return {each for part in (*self.pieces, *self.segments) for each in part.ids}
+        return {id_ for part in self.in_order() for id_ in part.ids}
 
     def begin_images(self, size: int) -> None:
         """Begin to make images of all buckets, which take about ``size`` bytes together."""
@@ -135,7 +135,9 @@ class Strand:
         self.pieces = [
             piece for piece in self.pieces if piece.sequence > covered and _alive(piece, oldest)
         ]
-        self.segments = [each for each in self.segments if self._shown(each) and _alive(each, oldest)]
+        self.segments = [
+            each for each in self.segments if self._shown(each) and _alive(each, oldest)
+        ]
 
     def told_by(self, part: Piece | Segment) -> BoolArray | None:
         """The buckets of which a part still tells something; None for all of them."""
@@ -166,8 +168,8 @@ class Strand:
         """What :meth:`to_dict` gave."""
         marks = [np.full(length, mark, np.int64) for mark, length in state["marks"]]
         return Strand(
-            [Piece(*each[:3], tuple(each[3])) for each in state["pieces"]],
-            [Segment(*each[:3], tuple(each[3]), *each[4:]) for each in state["segments"]],
+            [Piece(a, b, c, tuple(ids)) for a, b, c, ids in state["pieces"]],
+            [Segment(a, b, c, tuple(ids), d, e) for a, b, c, ids, d, e in state["segments"]],
             np.concatenate(marks),
             *state["rest"],
         )

@@ -20,7 +20,7 @@ from topwater.spark.processor import require_same_origin, require_same_shards
 from topwater.spark.running_query import RunningQuery, nodes_of, noted, plan_of
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
-from topwater.spark.state import read_state, state_rows, was_used
+from topwater.spark.state import read_heads, state_rows, was_used
 from topwater.spark.topk import OBSERVED
 from topwater.validation import checked_call
 from topwater.validation.addresses import REMOTE
@@ -184,11 +184,11 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
             _, meta = unpacked_snapshot(bytes(row.snapshot))
             require_same_begin(meta, origin.begun, origin.shards)
         return
-    for state in read_state(spark, checkpoint):
-        if state.holds.query != origin.query:
+    for state in read_heads(spark, checkpoint):
+        if state.query != origin.query:
             raise StateError(
                 f"the checkpoint {checkpoint} belongs to another query: "
-                f"{_difference(state.holds.query, origin.query)}",
+                f"{_difference(state.query, origin.query)}",
                 fix=f"use the query that wrote it, or {AFRESH}",
             )
         require_same_shards(state.shards, origin.shards)

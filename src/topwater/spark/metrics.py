@@ -72,8 +72,13 @@ class Progress:
         refer to; changes that were asked for, and how many of them were refused.
     refused
         In words, which changes those were, and how often each.
-    state_bytes
-        What the stateful stage wrote: in every micro-batch the whole state of every shard.
+    state_bytes, state_written
+        How large the state of all shards is, and how much of it the micro-batch wrote; of
+        standing queries both are the same.
+    state_kept, state_caught_up, state_rebuilt
+        How many shards found their monitor in the worker as it was after the micro-batch before;
+        how many found an older one, which took in what it had missed; and how many had to be
+        built from the state.
     state_memory
         What the state store holds in memory, in bytes.
     rows, rows_per_second
@@ -113,6 +118,10 @@ class Progress:
     bad_changes: int = 0
     refused: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
+    state_written: int = 0
+    state_kept: int = 0
+    state_caught_up: int = 0
+    state_rebuilt: int = 0
     state_memory: int = 0
     rows: int = 0
     rows_per_second: float = 0.0
@@ -156,17 +165,20 @@ class Progress:
         counts = {
             name: value for name, value in seen.items() if name in known and value is not None
         }
+        if seen.get("state_held"):
+            counts["state_bytes"] = seen["state_held"]
         for name in ("problems", "refused"):
             counts[name] = _summed(seen.get(name) or [])
         stages = [each for each in told.stateOperators if each.operatorName in _STAGES]
+        written = sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages)
+        held = {"state_bytes": written, "state_written": written}
         return cls(
             query=told.name or str(told.id),
             id=str(told.id),
             run=str(told.runId),
             batch=told.batchId,
             at=told.timestamp,
-            **counts,
-            state_bytes=sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages),
+            **held | counts,
             state_memory=sum(each.memoryUsedBytes for each in stages),
             rows=told.numInputRows,
             rows_per_second=told.processedRowsPerSecond,

@@ -117,9 +117,9 @@ class MonitorProcessor(StatefulProcessor):
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
         if not self._bounded:
-            written = self._record(journal, shard)
+            figures = self._record(journal, shard)
             if self._run:
-                found.append(packed_figures({how: 1, "written": written, "held": journal.size}))
+                found.append(packed_figures({how: 1, **figures}))
         return (Row(**row) for row in found)
 
     def _read(self, query: TopKQuery, shard: int, packed: bytes) -> PartialBatch:
@@ -147,8 +147,8 @@ class MonitorProcessor(StatefulProcessor):
         journal.rebuild(head, self._chunk)
         return journal, "rebuilt"
 
-    def _record(self, journal: Journal, shard: int) -> int:
-        """Write what changed; how many bytes that was."""
+    def _record(self, journal: Journal, shard: int) -> dict[str, int]:
+        """Write what changed; how many bytes that was, and how many there are now."""
         # Random, and not the task's number: that of an attempt on another machine may be the same.
         changes = journal.record(uuid4().hex)
         for id_, chunk in changes.puts.items():
@@ -158,7 +158,7 @@ class MonitorProcessor(StatefulProcessor):
         self._state.update((changes.head, shard, self._shards, self._origin))
         if self._run:
             CACHE.put((self._run, shard), journal)
-        return changes.size
+        return {"written": changes.size, "held": journal.size + len(changes.head)}
 
     def _chunk(self, id_: int) -> bytes | None:
         found = self._chunks.getValue((id_,))

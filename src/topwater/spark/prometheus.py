@@ -32,6 +32,10 @@ COUNTERS = {
     "changes": "changes of standing queries asked for",
     "bad_changes": "changes of standing queries refused",
     "rows": "rows that Spark read",
+    "state_written": "bytes of state written",
+    "state_kept": "shards that found their monitor in the worker",
+    "state_caught_up": "shards that found an older one, and what it had missed",
+    "state_rebuilt": "shards whose monitor was built from the state",
 }
 """Summed since the watch began; each becomes ``topwater_<name>_total``."""
 
@@ -42,7 +46,7 @@ GAUGES = {
     "references": "objects that standing queries refer to",
     "precision": "estimated precision at k, mean of the last answers",
     "ndcg": "estimated nDCG at k, mean of the last answers",
-    "state_bytes": "size of the packed state of all shards",
+    "state_bytes": "size of the state of all shards",
     "state_memory": "memory of the state store",
     "batch_ms": "duration of the last micro-batch",
     "rows_per_second": "rows processed a second in the last micro-batch",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,21 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
-from topwater.errors import AFRESH, StateError
+from topwater.errors import AFRESH, StateError, TopwaterError
+from topwater.monitor.journal import Head, snapshot_from
 from topwater.monitor.snapshot import Description, Kept, describe
+from topwater.query import TopKQuery
 from topwater.spark.folders import names_in
-from topwater.spark.processor import STATE
+from topwater.spark.processor import CHUNKS, STATE
 from topwater.spark.session import require
+from topwater.spark.shard_placement import PLACE
 from topwater.validation import span
 from topwater.validation.addresses import REMOTE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
     from topwater.model import Millis
-    from topwater.query import TopKQuery
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIX = "give the checkpoint of a query, or the folder that a job writes its answers to"
@@ -76,17 +78,81 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
         If there is no such folder, no Topwater state in it, or one that is damaged or of another
         version.
     """
-    rows = state_rows(spark, checked(spark, checkpoint), STATE)
-    return sorted((_shard_state(row) for row in rows), key=lambda each: each.shard)
+    folder = checked(spark, checkpoint)
+    found = [_shard_state(spark, folder, row) for row in _head_rows(spark, folder)]
+    return sorted(found, key=lambda each: each.shard)
 
 
-def _shard_state(row: Row) -> ShardState:
-    if "origin" not in row:
+@dataclass(frozen=True, slots=True)
+class ShardHead:
+    """What tells whose state it is, and how many bytes it has: read without the rest."""
+
+    shard: int
+    shards: int
+    query: TopKQuery
+    origin: str
+    size: int
+
+
+def read_heads(spark: SparkSession, checkpoint: str | Path) -> list[ShardHead]:
+    """Whose the state of each shard is; see :func:`read_state`."""
+    return [_shard_head(row) for row in _head_rows(spark, checked(spark, checkpoint))]
+
+
+def _shard_head(row: Row) -> ShardHead:
+    head = Head.unpack(bytes(row.snapshot))
+    size = head.size + len(row.snapshot)
+    return ShardHead(row.shard, row.shards, _query(head), row.origin, size)
+
+
+def read_snapshots(spark: SparkSession, checkpoint: str | Path) -> dict[int, bytes]:
+    """By shard, the snapshot of its monitor after the last finished micro-batch."""
+    folder = checked(spark, checkpoint)
+    return {row.shard: _snapshot(spark, folder, row)[0] for row in _head_rows(spark, folder)}
+
+
+def _shard_state(spark: SparkSession, checkpoint: str, row: Row) -> ShardState:
+    snapshot, size = _snapshot(spark, checkpoint, row)
+    return ShardState(row.shard, row.shards, replace(describe(snapshot), size=size), row.origin)
+
+
+def _snapshot(spark: SparkSession, checkpoint: str, row: Row) -> tuple[bytes, int]:
+    """A shard's snapshot, and how many bytes its state has."""
+    head = Head.unpack(bytes(row.snapshot))
+    with _readable(checkpoint):
+        stored = _stored(spark, checkpoint, row.operator, CHUNKS)
+        mine = stored.filter(F.col(f"key.{PLACE}") == row.key[PLACE])
+        rows = mine.select("user_map_key.id", "user_map_value.chunk").toLocalIterator()
+        chunks = {each.id: bytes(each.chunk) for each in rows}
+    return snapshot_from(head, chunks.get), head.size + len(row.snapshot)
+
+
+def _query(head: Head) -> TopKQuery:
+    try:
+        return TopKQuery.from_dict(head.query)
+    except TopwaterError as error:
+        raise StateError(
+            f"the state is of a query that this program does not know: {error.problem}",
+            fix=f"run the version that wrote it, or {AFRESH}",
+        ) from error
+
+
+def _head_rows(spark: SparkSession, checkpoint: str) -> list[Row]:
+    """The head of each shard that has got events, with its key and its operator."""
+    with _readable(checkpoint):
+        found = [
+            row
+            for operator in _required(spark, checkpoint, STATE)
+            for row in _stored(spark, checkpoint, operator, STATE)
+            .select("key", "value.*", F.lit(operator).alias("operator"))
+            .collect()
+        ]
+    if any("origin" not in row for row in found):
         raise StateError(
             "the state is of an older version, which did not keep what it was made from",
             fix=f"run the version that wrote it, or {AFRESH}",
         )
-    return ShardState(row.shard, row.shards, describe(bytes(row.snapshot)), row.origin)
+    return found
 
 
 def state_lines(spark: SparkSession, checkpoint: str | Path, *, as_json: bool) -> list[str]:
@@ -206,10 +272,18 @@ def has_state(spark: SparkSession, checkpoint: str, name: str) -> bool:
 def state_rows(spark: SparkSession, checkpoint: str, name: str) -> list[Row]:
     """What the state variable of this name holds, one row for each shard that has got events."""
     with _readable(checkpoint):
-        found = _operators(spark, checkpoint, name)
-        if not found:
-            raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
-        return [row for operator in found for row in _of(spark, checkpoint, operator, name)]
+        return [
+            row
+            for operator in _required(spark, checkpoint, name)
+            for row in _stored(spark, checkpoint, operator, name).select("value.*").collect()
+        ]
+
+
+def _required(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
+    found = _operators(spark, checkpoint, name)
+    if not found:
+        raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
+    return found
 
 
 def _operators(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
@@ -235,6 +309,6 @@ def _cause(error: PySparkException | Py4JError) -> str:
     return told.splitlines()[0] if told else type(error).__name__
 
 
-def _of(spark: SparkSession, checkpoint: str, operator: int, name: str) -> list[Row]:
+def _stored(spark: SparkSession, checkpoint: str, operator: int, name: str) -> DataFrame:
     reader = spark.read.format("statestore").option("stateVarName", name)
-    return reader.option("operatorId", operator).load(checkpoint).select("value.*").collect()
+    return reader.option("operatorId", operator).load(checkpoint)

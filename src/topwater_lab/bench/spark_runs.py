@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-from topwater.spark.processor import STATE
+from topwater.spark.state import read_heads
 from topwater_lab.bench.spark_data import Layout
 from topwater_lab.bench.spark_peers import Answers, Contender
 
@@ -103,10 +102,8 @@ class Runner:
         )
 
     def _held(self, checkpoint: Path) -> int:
-        """The bytes of all snapshots, as they are in the checkpoint."""
-        stored = self.spark.read.format("statestore").option("stateVarName", STATE)
-        size = F.sum(F.length("value.snapshot")).alias("size")
-        return int(stored.load(str(checkpoint)).agg(size).collect()[0]["size"])
+        """The bytes of the state of all shards, as it is in the checkpoint."""
+        return sum(head.size for head in read_heads(self.spark, checkpoint))
 
     @contextlib.contextmanager
     def settings(self, wanted: Mapping[str, str]) -> Iterator[None]:
