@@ -82,7 +82,7 @@ def test_every_hop_is_a_call_that_happens(walk: str) -> None:
 def test_a_walk_that_does_not_happen_is_found() -> None:
     steps = walks(
         "## One event\n"
-        "1. `monitor/loop.py`: `TopKMonitor.snapshot`\n"
+        "1. `monitor/loop.py`: `TopKMonitor.facts`\n"
         "   - `query.py`: `nowhere`\n"
         "   - `monitor/columns.py`: `read`\n"
         "2. `monitor/loop.py`: `TopKMonitor.admit`\n"

@@ -119,8 +119,10 @@ class PaneLog:
         return _packed(inside) if inside.num_rows else None
 
     def begin(self, *, afresh: bool) -> None:
-        """A live one first forgets the windows that were answered."""
-        if not afresh:
+        """A new one begins with nothing; another one forgets the windows that were answered."""
+        if afresh:
+            self._monitor.hold_afresh()
+        else:
             self._monitor.expire_panes()
 
     def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002

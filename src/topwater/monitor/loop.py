@@ -363,10 +363,11 @@ class TopKMonitor:
         """Take in partial aggregates that were admitted before."""
         self._open.add(table, self.oldest_pane or 0)
 
-    def hold_afresh(self, table: pa.Table) -> None:
-        """Let the open windows hold what :meth:`held` gave, and nothing else."""
+    def hold_afresh(self, table: pa.Table | None = None) -> None:
+        """Let the open windows hold what :meth:`held` gave, if anything, and nothing else."""
         self._open = _open_windows(self.query, self._current or 0, self._refresher)
-        self._open.restore(table)
+        if table is not None:
+            self._open.restore(table)
 
     def expire_panes(self) -> None:
         """Forget what lies before the window to be answered next."""
