@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from topwater.errors import QueryError
 from topwater.model import Answer, Counts, Freshness, LookUp, Row, Window
-from topwater.monitor.shards import merge, shard_of
+from topwater.monitor.shards import bucket_in_shard, merge, require_buckets, shard_of
 
 
 def test_shards_take_turns_in_whatever_order_they_come() -> None:
@@ -85,3 +86,19 @@ def test_problems_are_added_by_name() -> None:
     found = merge([one, two], 2, smallest=False, accuracy=None)
     assert found.problems == (("down", 1), ("timeout", 5))
     assert found.freshness is None
+
+
+def test_there_are_no_more_shards_than_buckets() -> None:
+    require_buckets(256)
+    with pytest.raises(QueryError, match="257 shards are more than there are buckets") as caught:
+        require_buckets(257)
+    assert (caught.value.field, caught.value.fix) == ("shards", "use at most 256")
+
+
+@pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
+def test_keys_of_one_shard_are_in_all_buckets(kind: pa.DataType) -> None:
+    keys = pa.array(range(20_000)).cast(kind)
+    shards, buckets = shard_of(keys, 4), bucket_in_shard(keys)
+    for shard in range(4):
+        assert 4_000 < (shards == shard).sum() < 6_000
+        assert len(set(buckets[shards == shard].tolist())) == 256

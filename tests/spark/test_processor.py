@@ -9,11 +9,17 @@ import pytest
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from topwater import TopKQuery, run, sliding
-from topwater.errors import AFRESH, StateError
+from topwater import TopKMonitor, TopKQuery, run, sliding
+from topwater.errors import AFRESH, BatchError, StateError
 from topwater.monitor.reduction import reduce_batch
-from topwater.spark.answer_rows import packed
-from topwater.spark.processor import MonitorProcessor, require_same_origin, require_same_shards
+from topwater.spark.answer_rows import FIGURES, packed
+from topwater.spark.processor import (
+    CHUNKS,
+    STATE,
+    MonitorProcessor,
+    require_same_origin,
+    require_same_shards,
+)
 from topwater_lab.bids.generator import Bids
 
 
@@ -62,3 +68,74 @@ def test_a_bounded_table_has_every_window_answered_at_once() -> None:
     for bounded, expected in ((False, [["a"]]), (True, [["a"], ["b"]])):
         tester = TwsTester(MonitorProcessor(query.to_json(), bounded=bounded))
         assert [row.key for row in tester.test(0, rows)] == expected
+
+
+COUNTED = TopKQuery(
+    key="key", time="time", take={"n": "count"}, score="n", k=2, window=sliding(10, 10)
+)
+
+
+def counted(*times: int) -> list[Row]:
+    events = {"key": ["a"] * len(times), "time": list(times)}
+    return [Row(shard=0, task=0, part=0, portion=reduce_batch(COUNTED, events).pack())]
+
+
+def figures(rows: list[Row]) -> dict[str, int]:
+    return next(row.figures for row in rows if row.kind == FIGURES)
+
+
+def copied(tester: TwsTester, run: str) -> TwsTester:
+    """Another attempt at what comes next: with the same state."""
+    other = TwsTester(MonitorProcessor(COUNTED.to_json(), run=run))
+    other.updateValueState(STATE, 0, tester.peekValueState(STATE, 0))
+    other.updateMapState(CHUNKS, 0, tester.peekMapState(CHUNKS, 0))
+    return other
+
+
+def test_a_monitor_goes_on_in_its_worker_and_another_is_built_elsewhere() -> None:
+    tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="goes on"))
+    assert "begun" in figures(tester.test(0, counted(1, 2)))
+    assert figures(tester.test(0, counted(3)))["kept"] == 1
+    elsewhere = copied(tester, "another worker")
+    found = figures(elsewhere.test(0, counted(4)))
+    assert found["rebuilt"] == 1
+    assert 0 < found["written"] < found["held"]
+    back = copied(elsewhere, "goes on")
+    last = back.test(0, counted(15))
+    assert figures(last)["caught_up"] == 1
+    assert last[0].values == [[4.0]]
+
+
+def test_an_attempt_that_was_not_committed_is_forgotten() -> None:
+    """The worker lives, and has counted an event that the state does not have."""
+    tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="in vain"))
+    tester.test(0, counted(1, 2))
+    before = copied(tester, "in vain")
+    tester.test(0, counted(3, 4, 5))
+    again = before.test(0, counted(3))
+    assert figures(again)["rebuilt"] == 1
+    assert before.test(0, counted(15))[0].values == [[3.0]]
+
+
+def test_an_attempt_that_fails_half_way_leaves_nothing_in_the_worker() -> None:
+    tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="half way"))
+    tester.test(0, counted(1, 2))
+    bad = reduce_batch(COUNTED, {"key": [7], "time": [3]}).pack()
+    with pytest.raises(BatchError, match="holds integers, and held strings before"):
+        tester.test(0, [*counted(3), Row(shard=0, task=1, part=0, portion=bad)])
+    again = tester.test(0, counted(4))
+    assert figures(again)["rebuilt"] == 1
+    assert tester.test(0, counted(15))[0].values == [[3.0]]
+
+
+def test_a_lost_chunk_and_a_state_of_the_old_form_are_told() -> None:
+    tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="lost"))
+    tester.test(0, counted(1, 2))
+    lost = copied(tester, "elsewhere")
+    lost.updateMapState(CHUNKS, 0, {})
+    with pytest.raises(StateError, match="panes 1, chunk 1 of 1, is missing"):
+        lost.test(0, counted(3))
+    old = copied(tester, "elsewhere")
+    old.updateValueState(STATE, 0, (TopKMonitor.build(COUNTED).snapshot(), 0, 1, ""))
+    with pytest.raises(StateError, match="a form that this program does not know"):
+        old.test(0, counted(3))
