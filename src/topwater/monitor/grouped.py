@@ -13,6 +13,7 @@ from topwater.errors import QueryError
 from topwater.model import Answer, Counts, Key, Millis, Shard
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
+from topwater.monitor.group_book import Entry, GroupBook
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
@@ -72,9 +73,13 @@ class GroupedMonitor:
         self._event_time = EventTime(query.jump)
         self._current: int | None = None
         self._counts = Counts()
+        self._book = GroupBook()
         self._monitors: dict[Key, TopKMonitor] = {}
+        self._packed: dict[Key, bytes] = {}
+        self._admitted: set[Key] = set()
+        self._touched: set[Key] = set()
         if state is not None:
-            self.restore(state)
+            self._restore(state)
 
     @classmethod
     def build(
@@ -122,9 +127,11 @@ class GroupedMonitor:
             else:
                 by_group.setdefault(part.group, []).append(part)
         # Known groups first: if the keys have changed their type, they say so at once.
-        for group in sorted(by_group, key=lambda group: group not in self._monitors):
+        for group in sorted(by_group, key=lambda group: group not in self._book):
             monitor = self._monitor(group)
             monitor.admit(*by_group[group])
+            self._note(group)
+            self._admitted.add(group)
             if (late := monitor.take_late()) is not None:
                 groups = pa.array([group] * late.num_rows)
                 self._late.append(late.append_column(GROUP, groups))
@@ -137,8 +144,8 @@ class GroupedMonitor:
 
     def next_close(self) -> Millis | None:
         """The watermark at which the next window can be answered; None if there is none."""
-        closes = [each.next_close() for each in self._monitors.values() if not each.idle]
-        return min((close for close in closes if close is not None), default=None)
+        window = self._book.next_window
+        return None if window is None else self.query.window.window(window).end + 1
 
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``, for every group in it."""
@@ -153,9 +160,9 @@ class GroupedMonitor:
 
     def snapshot(self) -> bytes:
         """All that later answers depend on."""
-        groups = sorted(self._monitors)
+        groups = self._book.groups
         kind = pa.int64() if groups and isinstance(groups[0], int) else pa.string()
-        states = [self._monitors[group].snapshot() for group in groups]
+        states = [self.packed_group(group) for group in groups]
         table = pa.table({"group": pa.array(groups, kind), "state": pa.array(states, pa.binary())})
         return pack(table, {"query": self.query.to_dict(), "facts": self.facts()})
 
@@ -173,23 +180,63 @@ class GroupedMonitor:
         self._current = facts["current"]
         self._counts = Counts(**facts["counts"])
 
-    def restore(self, state: bytes) -> None:
-        """Go on where :meth:`snapshot` was taken."""
+    def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
         self.restore_facts(meta["facts"])
-        self._monitors = {}
         groups = keys_from_arrow(table.column("group")).tolist()
         for group, packed in zip(groups, table.column("state").to_pylist(), strict=True):
             self._monitors[group] = self._build_ranking(packed)
+            self._note(group)
+
+    @property
+    def book(self) -> GroupBook:
+        """What is known of each group."""
+        return self._book
+
+    def take_touched(self) -> list[Key]:
+        """The groups that may have changed since the last call, in order; some may be gone."""
+        touched, self._touched = sorted(self._touched), set()
+        return touched
+
+    def packed_group(self, group: Key) -> bytes:
+        """The snapshot of one group's monitor."""
+        packed = self._packed.get(group)
+        return self._monitors[group].snapshot() if packed is None else packed
+
+    def put_group(self, group: Key, packed: bytes, entry: Entry) -> None:
+        """Remember a group as it was written; a monitor is built from that when it is needed."""
+        self._monitors.pop(group, None)
+        self._packed[group] = packed
+        self._book.note(group, entry)
+
+    def drop_group(self, group: Key) -> None:
+        """Remember nothing of a group."""
+        self._monitors.pop(group, None)
+        self._packed.pop(group, None)
+        self._book.drop(group)
+
+    def put_away(self, most: int) -> None:
+        """Keep no more monitors than that: of those not used for longest, the snapshots."""
+        for group in [*self._monitors][: max(0, len(self._monitors) - most)]:
+            self._packed[group] = self._monitors.pop(group).snapshot()
 
     def _monitor(self, group: Key) -> TopKMonitor:
-        if group not in self._monitors:
-            monitor = self._build_ranking()
-            if self._current is not None:
-                monitor.skip_to(self._current)
-            self._monitors[group] = monitor
-        return self._monitors[group]
+        """That of a group, to be used; those used last stand last."""
+        monitor = self._monitors.pop(group, None)
+        if monitor is None:
+            monitor = self._build_ranking(self._packed.pop(group, None))
+        self._monitors[group] = monitor
+        self._touched.add(group)
+        if self._current is not None and monitor.idle:
+            # Nothing was answered while it was silent, so nobody has told it how late it is.
+            monitor.skip_to(max(self._current, monitor.current or 0))
+        return monitor
+
+    def _note(self, group: Key) -> None:
+        monitor = self._monitors[group]
+        entry = Entry(monitor.next_filled(), monitor.watermark or 0, monitor.replica_size)
+        self._book.note(group, entry)
 
     def _build_ranking(self, state: bytes | None = None) -> TopKMonitor:
         return TopKMonitor(
@@ -197,14 +244,18 @@ class GroupedMonitor:
         )
 
     def _answers_until(self, watermark: Millis | None) -> list[Answer]:
-        """Of all groups, by their windows' ends; None for the end of the stream."""
-        answers = self._answers_in_turn(watermark)
-        for group in sorted(self._monitors):
-            monitor = self._monitors[group]
+        """Of all groups that are due, by their windows' ends; None for the end of the stream."""
+        until = None if watermark is None else self.query.window.last_complete(watermark)
+        answers = self._answers_in_turn(until)
+        due = {group for _, group in self._book.due(until)}
+        for group in sorted(due | self._admitted):
+            monitor = self._monitor(group)
             closed = monitor.flush() if watermark is None else monitor.close_until(watermark)
             answers += [_of_group(answer, group) for answer in closed]
             if monitor.idle:
                 self._counts += replace(monitor.take_counts(), skipped_windows=0)
+            self._note(group)
+        self._admitted.clear()
         self._forget()
         self._forget_surplus()
         answers.sort(key=lambda answer: (answer.window.end, answer.group))
@@ -213,21 +264,17 @@ class GroupedMonitor:
             self._counts = Counts()
         return answers
 
-    def _answers_in_turn(self, watermark: Millis | None) -> list[Answer]:
+    def _answers_in_turn(self, until: int | None) -> list[Answer]:
         """Where there is a deadline: window by window, as all groups of a window share its time."""
         if self._remote is None or self._seconds is None:
             return []
-        until = None if watermark is None else self.query.window.last_complete(watermark)
-        waiting = [(monitor.next_filled(), group) for group, monitor in self._monitors.items()]
-        turns = sorted((window, group) for window, group in waiting if window is not None)
         answers: list[Answer] = []
-        while turns and (until is None or turns[0][0] <= until):
-            window = turns[0][0]
-            groups = [group for number, group in turns if number == window]
+        while (window := self._book.next_window) is not None and (until is None or window <= until):
+            groups = [group for _, group in self._book.due(window)]
             answers += self._answers_of(window, groups, self._remote.clock)
-            later = [(self._monitors[group].next_filled(), group) for group in groups]
-            later += [turn for turn in turns if turn[0] != window]
-            turns = sorted((number, group) for number, group in later if number is not None)
+            for group in groups:
+                self._admitted.add(group)
+                self._note(group)
         return answers
 
     def _answers_of(self, window: int, groups: list[Key], clock: Clock) -> list[Answer]:
@@ -239,7 +286,7 @@ class GroupedMonitor:
         answers: list[Answer] = []
         for done, turn in enumerate(turns.tolist()):
             group = groups[turn]
-            monitor, left = self._monitors[group], max(0.0, ends - clock.now())
+            monitor, left = self._monitor(group), max(0.0, ends - clock.now())
             # Where there are many groups a fair part is too short for all: then some have to wait.
             within = max(left / (len(groups) - done), monitor.least_seconds)
             if within > left:
@@ -250,25 +297,25 @@ class GroupedMonitor:
 
     def _forget(self) -> None:
         """Groups without an open window: their replicas are worth keeping, but not all for ever."""
-        silent = [group for group, monitor in self._monitors.items() if monitor.idle]
         kept = 0
         if self.query.refresh is not None:
-            kept = max(_SILENT, len(self._monitors) - len(silent))
-        silent.sort(key=lambda group: (self._monitors[group].watermark or 0, group))
-        for group in silent[: max(0, len(silent) - kept)]:
-            self._counts += Counts(forgotten=self._monitors.pop(group).forget_beyond(0))
+            kept = max(_SILENT, len(self._book) - self._book.silent)
+        for group in self._book.longest_silent(max(0, self._book.silent - kept)):
+            if self.query.refresh is not None:
+                self._counts += Counts(forgotten=self._monitor(group).forget_beyond(0))
+            self.drop_group(group)
+            self._touched.add(group)
 
     def _forget_surplus(self) -> None:
         """All replicas together have the memory of one: the largest have to give way."""
         memory = None if self.query.refresh is None else self.query.refresh.memory
-        if memory is None:
+        if memory is None or self._book.size <= memory:
             return
-        sizes = {group: monitor.replica_size for group, monitor in self._monitors.items()}
-        if sum(sizes.values()) <= memory:
-            return
+        sizes = self._book.sizes()
         most = fair_limit([*sizes.values()], memory)
         for group in sorted(group for group, size in sizes.items() if size > most):
-            self._counts += Counts(forgotten=self._monitors[group].forget_beyond(most))
+            self._counts += Counts(forgotten=self._monitor(group).forget_beyond(most))
+            self._note(group)
 
 
 def fair_limit(sizes: list[int], total: int) -> int:

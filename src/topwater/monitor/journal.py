@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
 from topwater.model import Fetched, KeyArray
+from topwater.monitor.group_log import GroupLog
 from topwater.monitor.grouped import GroupedMonitor, build_monitor
 from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
@@ -272,7 +273,7 @@ def _read(name: str, part: Piece | Segment, get: Get) -> bytes:
 
 def _logs_of(monitor: Monitor) -> list[Log]:
     if isinstance(monitor, GroupedMonitor):
-        return [WholeLog("groups", monitor.snapshot, monitor.restore)]
+        return [GroupLog(monitor)]
     assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker
     logs: list[Log] = []
     if monitor.refresher is not None:

@@ -95,7 +95,8 @@ class PaneLog:
 
     def oldest(self) -> int | None:
         """The first pane of the window to be answered next."""
-        return self._monitor.oldest_pane
+        current = self._monitor.current
+        return None if current is None else self._monitor.query.window.panes_in(current)[0]
 
     def image_size(self, strand: Strand) -> int | None:
         """When pieces take more than twice what merging would leave of them."""
@@ -122,15 +123,15 @@ class PaneLog:
         """A new one begins with nothing; another one forgets the windows that were answered."""
         if afresh:
             self._monitor.hold_afresh()
-        else:
-            self._monitor.expire_panes()
+        elif self._monitor.current is not None:
+            self._monitor.skip_to(self._monitor.current)
 
     def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
         """Admit it again."""
         table, _ = unpack(packed)
         if told is not None:
             table = table.filter(pa.array(told[_buckets(table)]))
-        self._monitor.hold(table)
+        self._monitor.hold(table, self.oldest() or 0)
 
     def end(self) -> None:
         """All was admitted."""

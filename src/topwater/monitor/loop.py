@@ -237,6 +237,11 @@ class TopKMonitor:
         self._open.skip(window - 1)
 
     @property
+    def current(self) -> int | None:
+        """The window to be answered next; None before the first answer."""
+        return self._current
+
+    @property
     def idle(self) -> bool:
         """Whether no window that is still to be answered holds anything."""
         return not self._filled
@@ -288,9 +293,8 @@ class TopKMonitor:
 
     def flush(self) -> list[Answer]:
         """The stream has ended: answer every window that holds an event."""
-        if not self._filled:
-            return []
-        return self.close_until(self.query.window.window(self._filled.last).end + 1)
+        last = self._filled.last if self._filled else None
+        return [] if last is None else self.close_until(self.query.window.window(last).end + 1)
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
@@ -340,11 +344,6 @@ class TopKMonitor:
         """Whether the open windows hold partial aggregates, pane by pane."""
         return isinstance(self._open, WindowKeys)
 
-    @property
-    def oldest_pane(self) -> int | None:
-        """The oldest pane of the window to be answered next; None before the first answer."""
-        return None if self._current is None else self.query.window.panes_in(self._current)[0]
-
     def keep_admitted(self) -> None:
         """From now on keep what is admitted for :meth:`take_admitted`."""
         self._admitted = []
@@ -359,20 +358,15 @@ class TopKMonitor:
         """What the open windows hold."""
         return self._open.snapshot()
 
-    def hold(self, table: pa.Table) -> None:
-        """Take in partial aggregates that were admitted before."""
-        self._open.add(table, self.oldest_pane or 0)
+    def hold(self, table: pa.Table, oldest: int) -> None:
+        """Take in again what was admitted before, without panes before ``oldest``."""
+        self._open.add(table, oldest)
 
     def hold_afresh(self, table: pa.Table | None = None) -> None:
         """Let the open windows hold what :meth:`held` gave, if anything, and nothing else."""
         self._open = _open_windows(self.query, self._current or 0, self._refresher)
         if table is not None:
             self._open.restore(table)
-
-    def expire_panes(self) -> None:
-        """Forget what lies before the window to be answered next."""
-        if self._current is not None:
-            self._open.skip(self._current - 1)
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)

@@ -1,0 +1,112 @@
+"""What changed of groups: the monitors of those that had events, or a window to answer.
+
+A group is written as a whole, its monitor's snapshot, and read as that: of ten thousand groups
+that are remembered only those become monitors that something happens to.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import BoolArray, IntArray, Key
+from topwater.monitor.group_book import Entry
+from topwater.monitor.grouped import GroupedMonitor
+from topwater.monitor.journal_logs import Content
+from topwater.monitor.shards import bucket_in_shard
+from topwater.monitor.strand import FREE, Strand
+from topwater.tables import keys_from_arrow, pack, unpack
+
+_AWAKE = 1_024
+"""How many groups have a monitor at most, when a record was written."""
+
+
+class GroupLog:
+    """The groups of a monitor, each with all that its ranking needs.
+
+    Parameters
+    ----------
+    monitor
+        Whose groups they are.
+    """
+
+    name = "groups"
+    whole = False
+
+    def __init__(self, monitor: GroupedMonitor) -> None:
+        self._monitor = monitor
+
+    def news(self) -> Content | None:
+        """The groups that something happened to; of those that are gone, that they are."""
+        touched = self._monitor.take_touched()
+        found = self._packed(touched) if touched else None
+        self._monitor.put_away(_AWAKE)
+        return found
+
+    def oldest(self) -> int | None:
+        """Groups do not go with panes."""
+        return None
+
+    def image_size(self, strand: Strand) -> int | None:
+        """When what changed takes more than half of what there is."""
+        if strand.crowded or strand.logged > max(FREE, strand.imaged // 2):
+            return strand.imaged or strand.logged
+        return None
+
+    def image(self, low: int, high: int) -> Content | None:
+        """All groups of these buckets."""
+        groups = self._monitor.book.groups
+        buckets = _buckets(groups)
+        inside = np.flatnonzero((buckets >= low) & (buckets < high))
+        return self._packed([groups[at] for at in inside]) if len(inside) else None
+
+    def begin(self, *, afresh: bool) -> None:
+        """There is nothing to prepare."""
+
+    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:
+        """Remember groups as they were written."""
+        if image:
+            groups = self._monitor.book.groups
+            for group, bucket in zip(groups, _buckets(groups).tolist(), strict=True):
+                if told is None or told[bucket]:
+                    self._monitor.drop_group(group)
+        table, _ = unpack(packed)
+        if told is not None:
+            table = table.filter(pa.array(told[_buckets(_groups(table))]))
+        columns = [table.column(name).to_pylist() for name in ("state", *Entry._fields)]
+        for group, state, *entry in zip(_groups(table), *columns, strict=True):
+            if state is None:
+                self._monitor.drop_group(group)
+            else:
+                self._monitor.put_group(group, state, Entry(*entry))
+
+    def end(self) -> None:
+        """There is nothing to add."""
+
+    def _packed(self, groups: list[Key]) -> Content:
+        book = self._monitor.book
+        known = [book.get(group) for group in groups]
+        states = [
+            None if entry is None else self._monitor.packed_group(group)
+            for group, entry in zip(groups, known, strict=True)
+        ]
+        columns = {
+            name: pa.array([None if each is None else each[at] for each in known], pa.int64())
+            for at, name in enumerate(Entry._fields)
+        }
+        state = pa.array(states, pa.large_binary())
+        table = pa.table({"group": _arrow(groups), "state": state, **columns})
+        return Content(pack(table, {}, compressed=True))
+
+
+def _arrow(groups: list[Key]) -> pa.Array:
+    return pa.array(groups, pa.int64() if groups and isinstance(groups[0], int) else pa.string())
+
+
+def _groups(table: pa.Table) -> list[Key]:
+    found: list[Key] = keys_from_arrow(table.column("group")).tolist()
+    return found
+
+
+def _buckets(groups: list[Key]) -> IntArray:
+    return bucket_in_shard(_arrow(groups))
