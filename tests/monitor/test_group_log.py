@@ -38,11 +38,14 @@ def test_only_groups_that_something_happens_to_become_monitors(
     store, journal = JournalStore(), Journal(GroupedMonitor.build(QUERY))
     stepped(journal, store, 1, range(100))
     again = store.rebuilt(GroupedMonitor.build(QUERY))
-    built = []
+    built: list[bytes] = []
     restore = TopKMonitor._restore
-    monkeypatch.setattr(
-        TopKMonitor, "_restore", lambda self, state: (built.append(1), restore(self, state))
-    )
+
+    def noted(self: TopKMonitor, state: bytes) -> None:
+        built.append(state)
+        restore(self, state)
+
+    monkeypatch.setattr(TopKMonitor, "_restore", noted)
     stepped(again, store, 2, range(7))
     assert len(built) == 7
     last = again.monitor.flush()

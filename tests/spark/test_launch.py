@@ -209,7 +209,7 @@ def test_an_older_state_is_refused(
     spark: SparkSession, ran: Ran, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tables, "VERSION", tables.VERSION + 1)
-    with pytest.raises(StateError, match=r"the state has version 2, this program reads 3"):
+    with pytest.raises(StateError, match=r"the state has version 3, this program reads 4"):
         start(rows_of(spark, ran), to="noop", checkpoint=ran.checkpoint)
 
 

@@ -87,7 +87,9 @@ def figures(rows: list[Row]) -> dict[str, int]:
 def copied(tester: TwsTester, run: str) -> TwsTester:
     """Another attempt at what comes next: with the same state."""
     other = TwsTester(MonitorProcessor(COUNTED.to_json(), run=run))
-    other.updateValueState(STATE, 0, tester.peekValueState(STATE, 0))
+    state = tester.peekValueState(STATE, 0)
+    assert state is not None
+    other.updateValueState(STATE, 0, state)
     other.updateMapState(CHUNKS, 0, tester.peekMapState(CHUNKS, 0))
     return other
 
