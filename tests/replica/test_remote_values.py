@@ -77,5 +77,3 @@ def test_without_a_single_number_nothing_is_shown_unless_there_is_a_default() ->
     restored = Replica()
     restored.restore(replica.snapshot())
     assert RemoteValues(restored).assumed(slots) == ["null", "never"]
-    restored.restore(replica.snapshot().drop_columns(["why"]))
-    assert RemoteValues(restored).assumed(slots) == ["not_found", "never"], "an older state"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -115,6 +113,66 @@ def test_a_restart_keeps_all_columns_and_the_order_of_arrival() -> None:
     assert again.fetched[again.used()].tolist() == [10, 10, NEVER]
 
 
+@pytest.mark.parametrize("text", [False, True])
+def test_images_bring_back_every_slot(text: bool) -> None:
+    """Also where slots were given to other keys since, and of some nothing is kept any more."""
+    rng = np.random.default_rng(5)
+    replica, again = Replica(), Replica()
+    for window in range(30):
+        keys = rng.choice(60, 12, replace=False)
+        keys = keys.astype(str).astype(object) if text else keys
+        slots = replica.lend(keys)
+        before = replica.used()
+        replica.enter(slots[:5], window, 10 * window, np.full(5, 10 * window))
+        replica.put(slots[:3], rng.normal(size=3), at=10 * window)
+        replica.miss(slots[3:5], at=10 * window)
+        replica.reclaim()
+        gone = rng.permutation(replica.used())[:3]
+        replica.forget(gone)
+        # What changed, and what went.
+        again.restore_images(replica.images(np.union1d(np.union1d(slots, before), gone)))
+        left, right = (each.images(each.used()).to_pylist() for each in (replica, again))
+        assert repr(left) == repr(right)
+        again.index.check()
+    new = np.array(["new", "newer"], object) if text else np.array([100, 101])
+    assert again.slots(new).tolist() == replica.slots(new).tolist()
+
+
+def test_images_that_contradict_each_other_are_refused() -> None:
+    replica, again = Replica(), Replica()
+    image = replica.images(replica.slots(np.array([1, 2])))
+    again.slots(np.array([7, 1]))
+    again.restore_images(image.slice(0, 1).set_column(0, "slot", [[1]]))
+    with pytest.raises(StateError, match="two keys one slot"):
+        again.restore_images(image.slice(0, 1))
+    with pytest.raises(StateError, match="no column slot"):
+        again.restore_images(image.drop_columns(["slot"]))
+
+
+def test_a_key_never_asked_for_is_as_in_its_first_window() -> None:
+    replica = Replica()
+    asked, never = replica.lend(np.array([1, 2])).reshape(2, 1)
+    replica.enter(asked, window=4, at=50, last_event=np.array([45]))
+    assert replica.presence_at(asked, 4).tolist() == replica.presence_at(never, 4).tolist()
+    assert (replica.seen[asked], replica.hinted[asked], replica.window[asked]) == (50, 45, 4)
+    replica.present(never, 4, 50)
+    replica.hear(never, np.array([45]))
+    assert (replica.seen[never], replica.window[never]) == (NEVER, -1)
+    assert (len(replica), replica.kept(never).tolist()) == (1, [False])
+
+
+def test_a_forgotten_key_keeps_its_slot_while_a_window_holds_it() -> None:
+    replica = Replica()
+    slots = replica.index.slots_of(np.array([1]), add=True)
+    replica.index.hold(slots)
+    replica.put(slots, np.array([3.0]), at=1)
+    replica.forget(slots)
+    assert replica.find(np.array([1])).tolist() == [-1]
+    assert np.isnan(replica.value[slots]).all()
+    assert replica.index.slots_of(np.array([1])).tolist() == slots.tolist()
+    assert replica.index.release(slots).tolist() == slots.tolist()
+
+
 def test_a_state_without_a_column_is_refused() -> None:
     replica = Replica()
     replica.slots(np.array([1]))
@@ -165,7 +223,7 @@ def test_the_oldest_go_when_the_bytes_do_not_suffice(names: list[str]) -> None:
         kept = replica.keys(replica.used())
         assert set(kept.tolist()) >= set(keys[:5].tolist())
     assert replica.size > 80_000
-    each = (replica.size - sum(map(sys.getsizeof, kept))) / len(kept)
+    each = (replica.size - sum(map(len, kept))) / len(kept)
     assert 400 + 12 * 8 < each < 800
 
 

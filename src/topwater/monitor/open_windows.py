@@ -11,22 +11,18 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from topwater.candidates import build, sweep
 from topwater.candidates.runs import nothing
 from topwater.model import Counts, FloatArray, IntArray, Items
+from topwater.monitor.pane_columns import PaneColumns, WindowColumns
 from topwater.monitor.reduction import FloorsAt
 from topwater.protocols import Floors
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.key_slots import KeySlots
 from topwater.scoring.aggregates import Aggregation
-from topwater.tables import (
-    column,
-    items_from_table,
-    items_to_table,
-    keys_from_arrow,
-)
+from topwater.tables import column, items_from_table, items_to_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +119,17 @@ class WindowKeys:
         self._query = query
         self._refresher = refresher
         self._aggregation = aggregation
-        self._parts: list[pa.Table] = []
-        self._pane = np.empty(0, np.int64)
+        self._index = KeySlots() if refresher is None else refresher.replica.index
+        panes = query.window.panes_per_window
+        self._panes = PaneColumns(self._index, aggregation.merges, panes)
 
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in partial aggregates."""
-        table = table.filter(pc.field("pane") >= oldest)
+        early = column(table, "pane") < oldest
+        if early.any():
+            table = table.filter(pa.array(~early))
         if table.num_rows:
-            self._parts.append(table)
+            self._panes.add(table)
 
     def answers(self, current: int, until: int) -> list[WindowResult]:
         """The best of each window."""
@@ -138,41 +137,39 @@ class WindowKeys:
 
     def skip(self, window: int) -> None:
         """Forget windows."""
-        table = self._merge()
-        gone = np.searchsorted(self._pane, self._query.window.panes_in(window + 1)[0])
-        self._pane = self._pane[gone:]
-        self._parts = [table.slice(gone)] if len(self._pane) else []
+        self._panes.expire(self._query.window.panes_in(window + 1)[0])
 
     def snapshot(self) -> pa.Table:
         """The partial aggregates kept."""
-        return self._merge()
+        return self._panes.table()
 
     def restore(self, table: pa.Table) -> None:
         """Take in the partial aggregates again."""
         self.add(table, oldest=0)
 
     def _answer(self, window: int) -> WindowResult:
-        first, last = self._query.window.panes_in(window)
-        table = self._merge()
-        start, end = np.searchsorted(self._pane, (first, last + 1))
-        if start == end:
+        columns = self._panes.move_to(*self._query.window.panes_in(window))
+        kept = len(self._panes)
+        if not len(columns.slots):
             # The window's keys may all belong to other shards.
-            self.skip(window)
-            return WindowResult(Items.empty(), table.num_rows)
-        values = self._aggregation.values(table.slice(start, end - start))
-        if self._refresher is not None:
-            # What a policy elects must not depend on how the stream was cut into batches.
-            values = values.sort_by("key")
+            result = WindowResult(Items.empty(), kept)
+        else:
+            rank = self._by_stream if self._refresher is None else self._by_both
+            result = rank(self._view(window, columns), kept)
+        self.skip(window)
+        return result
+
+    def _view(self, window: int, columns: WindowColumns) -> WindowView:
+        """What the columns of a window say; by key, if the policy goes by rows."""
         view = WindowView(
             index=window,
             end=self._query.window.window(window).end,
-            names=keys_from_arrow(values.column("key")),
-            values={name: column(values, name) for name in self._aggregation.aggregates},
-            last_event=column(values, "time"),
+            names=self._index,
+            values=self._aggregation.finished(columns.numbers),
+            last_event=columns.time,
+            slots=columns.slots,
         )
-        rank = self._by_stream if self._refresher is None else self._by_both
-        self.skip(window)
-        return rank(view, table.num_rows)
+        return view.by_key() if self._refresher and self._refresher.by_rows else view
 
     def _by_stream(self, view: WindowView, kept: int) -> WindowResult:
         """The best by what the stream says alone."""
@@ -200,12 +197,3 @@ class WindowKeys:
         items = Items(scores, view.last_event[rows], view.keys_at(rows))
         values = {name: column[rows] for name, column in view.values.items()}
         return WindowResult(items, kept, counts, values, ranking)
-
-    def _merge(self) -> pa.Table:
-        """One row per pane and key, the panes ascending."""
-        if not self._parts:
-            return pa.table({"pane": pa.array([], pa.int64())})
-        if len(self._parts) > 1 or len(self._pane) == 0:
-            merged = self._aggregation.merge(pa.concat_tables(self._parts)).sort_by("pane")
-            self._parts, self._pane = [merged], column(merged, "pane")
-        return self._parts[0]

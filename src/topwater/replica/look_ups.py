@@ -142,6 +142,7 @@ class Fetcher:
     ) -> None:
         """Write the replica, and learn from the keys that were fetched before."""
         slots, replica = proposal.slots[rows], self._replica
+        replica.enter(slots, proposal.window, proposal.now, proposal.last_event[rows])
         again = replica.known(slots)[good]
         before, fetched, hinted = replica.value[slots], replica.fetched[slots], replica.hints[slots]
         replica.miss(slots[~good], proposal.now, why[~good])
@@ -157,7 +158,7 @@ class Fetcher:
         )
         self._learners.observe(polls)
         if not again.all():
-            self._learners.meet(replica.value)
+            self._learners.meet(replica.numbers())
 
     def _pay(self, asked: int, got: Fetched) -> None:
         answered = int(np.count_nonzero(got.ok))

@@ -142,7 +142,10 @@ class Refresher:
         look_ups = self._fetcher.look_up(proposal, elected, seconds)
         self._time.end_fetch()
         ranking = self._ranked(view, slots, look_ups)
-        self.learners.reset(self.replica.reclaim())
+        self.replica.reclaim()
+        if self.by_rows:
+            # Some policies note things of keys that are not remembered.
+            self.learners.reset(slots[~self.replica.kept(slots)])
         forgotten = self.forget_surplus(slots if hold else _NONE)
         self._time.end_window()
         return replace(ranking, forgotten=forgotten)

@@ -73,8 +73,7 @@ class RemoteValues:
 
     def _typical(self) -> float:
         """The mean of the values known; sorted, because a restart changes their order."""
-        value = self._replica.value
-        finite = np.sort(value[np.isfinite(value)])
+        finite = np.sort(self._replica.numbers())
         if not len(finite):
             return self._default or 0.0
         with np.errstate(over="ignore"):

@@ -1,6 +1,8 @@
-"""Numbers that belong to the replica's slots, kept by whoever learns them."""
+"""Numbers that belong to slots, kept for those of which something is known or was learnt."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -8,8 +10,96 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.key_slots import grown
 
-_NOWHERE = -1
+_LEAST = 16
+
+
+class SlotRows:
+    """Which row of some columns belongs to a slot. Row 0 is shared by all that have none.
+
+    So a column is read for any slots by ``column[rows.of(slots)]``, and row 0 holds what is to be
+    read where nothing is known.
+
+    Examples
+    --------
+    >>> rows = SlotRows()
+    >>> rows.enter(np.array([30, 7])).tolist(), rows.of(np.array([7, 8, 30])).tolist()
+    ([1, 2], [2, 0, 1])
+    >>> rows.leave(np.array([30])).tolist(), len(rows)
+    ([1], 1)
+    """
+
+    def __init__(self) -> None:
+        self._row_of = np.zeros(_LEAST, np.int32)
+        self._free = np.empty(0, np.int64)
+        self.size = 1
+        """How many rows there are, used or free, the first one included."""
+
+    def __len__(self) -> int:
+        return self.size - 1 - len(self._free)
+
+    def of(self, slots: IntArray) -> npt.NDArray[np.int32]:
+        """The row of each slot.  O(slots)."""
+        if np.max(slots, initial=-1) < len(self._row_of):
+            return np.asarray(self._row_of[slots])
+        inside = slots < len(self._row_of)
+        return np.where(inside, self._row_of[np.where(inside, slots, 0)], 0)
+
+    def enter(self, slots: IntArray) -> IntArray:
+        """Give rows to slots that have none; which."""
+        beyond = int(slots.max(initial=-1)) + 1
+        if beyond > len(self._row_of):
+            self._row_of = grown(self._row_of, max(beyond, 2 * len(self._row_of)), 0)
+        missing = len(slots) - len(self._free)
+        if missing > 0:
+            added = np.arange(self.size + missing - 1, self.size - 1, -1)
+            self._free = np.concatenate([added, self._free])
+            self.size += missing
+        cut = len(self._free) - len(slots)
+        rows = self._free[cut:][::-1]
+        self._row_of[slots], self._free = rows, self._free[:cut]
+        return rows
+
+    def slots(self) -> IntArray:
+        """All slots that have a row, ascending.  O(slots)."""
+        return np.flatnonzero(self._row_of)
+
+    def leave(self, slots: IntArray) -> IntArray:
+        """Take the rows of these slots, which have some; which."""
+        rows = self._row_of[slots].astype(np.int64)
+        self._row_of[slots] = 0
+        self._free = np.concatenate([self._free, rows[::-1]])
+        return rows
+
+
+class SlotColumn:
+    """One column, read and written by slot. Only slots that have a row are written.
+
+    Parameters
+    ----------
+    rows
+        Which row belongs to a slot.
+    dtype, empty
+        Of the numbers, and what a slot has of which nothing is known.
+    """
+
+    def __init__(self, rows: SlotRows, dtype: npt.DTypeLike, empty: float) -> None:
+        self._rows = rows
+        self.empty = empty
+        self.data: npt.NDArray[Any] = np.full(_LEAST, empty, dtype)
+        """By row; those that are free hold what is empty."""
+
+    def __getitem__(self, slots: Any) -> Any:
+        return self.data[self._rows.of(slots)]
+
+    def __setitem__(self, slots: Any, numbers: Any) -> None:
+        self.data[self._rows.of(slots)] = numbers
+
+    def reserve(self, size: int) -> None:
+        """Have so many rows."""
+        if size > len(self.data):
+            self.data = grown(self.data, max(size, 2 * len(self.data)), self.empty)
 
 
 class SlotTable:
@@ -36,9 +126,8 @@ class SlotTable:
         self.name = name
         self.width = width
         self.empty = empty
-        self._rows = np.empty((0, width))
-        self._row_of = np.empty(0, np.int32)
-        self._free = np.empty(0, np.int32)
+        self._rows = SlotRows()
+        self._data = np.full((1, width), empty)
 
     @property
     def bytes_per_key(self) -> int:
@@ -47,24 +136,21 @@ class SlotTable:
 
     def holds(self, slots: IntArray) -> BoolArray:
         """Of which of these slots something was learnt."""
-        return np.not_equal(self._places(slots), _NOWHERE)
+        return np.not_equal(self._rows.of(slots), 0)
 
     def at(self, slots: IntArray) -> FloatArray:
         """The rows of these slots."""
-        places = self._places(slots)
-        held = places != _NOWHERE
-        if held.all():
-            return np.asarray(self._rows[places])
-        rows = np.full((len(slots), self.width), self.empty)
-        rows[held] = self._rows[places[held]]
-        return rows
+        return np.asarray(self._data[self._rows.of(slots)])
 
     def put(self, slots: IntArray, rows: FloatArray) -> None:
         """Write the rows of these slots, which are distinct."""
         new = slots[~self.holds(slots)]
         if len(new):
-            self._enter(new)
-        self._rows[self._row_of[slots]] = rows
+            self._rows.enter(new)
+            if self._rows.size > len(self._data):
+                size = max(self._rows.size, 2 * len(self._data), _LEAST)
+                self._data = grown(self._data, size)
+        self._data[self._rows.of(slots)] = rows
 
     def add(self, slots: IntArray, rows: FloatArray) -> None:
         """Add to the rows of these slots, which are distinct."""
@@ -72,9 +158,8 @@ class SlotTable:
 
     def reset(self, slots: IntArray) -> None:
         """Forget these slots."""
-        known = slots[self.holds(slots)]
-        self._free = np.concatenate([self._free, self._row_of[known]])
-        self._row_of[known] = _NOWHERE
+        if len(self._rows):
+            self._rows.leave(slots[self.holds(slots)])
 
     def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
         """One column, in the order of ``slots``; an empty list where nothing was learnt."""
@@ -89,27 +174,3 @@ class SlotTable:
         held = np.asarray(pc.list_value_length(column)) > 0
         flat = np.asarray(column.flatten())
         self.put(slots[held], flat.reshape(-1, self.width))
-
-    def _places(self, slots: IntArray) -> npt.NDArray[np.int32]:
-        """The row of each slot."""
-        if len(slots) and int(slots.max()) >= len(self._row_of):
-            inside = slots < len(self._row_of)
-            places = np.full(len(slots), _NOWHERE, np.int32)
-            places[inside] = self._row_of[slots[inside]]
-            return places
-        return np.asarray(self._row_of[slots])
-
-    def _enter(self, slots: IntArray) -> None:
-        """Give rows to slots that have none."""
-        beyond = int(slots.max()) + 1 - len(self._row_of)
-        if beyond > 0:
-            more = np.full(max(beyond, len(self._row_of)), _NOWHERE, np.int32)
-            self._row_of = np.concatenate([self._row_of, more])
-        missing = len(slots) - len(self._free)
-        if missing > 0:
-            size, more_rows = len(self._rows), max(missing, len(self._rows), 16)
-            self._rows = np.concatenate([self._rows, np.empty((more_rows, self.width))])
-            added = np.arange(size + more_rows - 1, size - 1, -1, dtype=np.int32)
-            self._free = np.concatenate([added, self._free])
-        cut = len(self._free) - len(slots)
-        self._row_of[slots], self._free = self._free[cut:], self._free[:cut]

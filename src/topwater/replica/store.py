@@ -2,17 +2,16 @@
 
 Bounded by size, never by age: an old value that can't change an answer is as good as a new one,
 and the policies know how old it is. A key that was never asked for is not remembered at all: it has
-a slot on loan while its window is answered.
+a slot as long as a window holds it, and no row.
 
 ::
 
-    lend ──► slots of a window's keys ──► put, miss: what was asked for is kept
-                                     └──► reclaim: the others go
+    slots of a window's keys ──► enter, put, miss: what was asked for is kept, with a row
+                            └──► the others have what row 0 says, and go with their windows
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,9 @@ import pyarrow as pa
 from topwater.errors import AFRESH, StateError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.problems import REASONS
-from topwater.tables import column, keys_from_arrow, keys_to_arrow
+from topwater.replica.key_slots import KeySlots
+from topwater.replica.slot_columns import SlotColumn, SlotRows
+from topwater.tables import column
 
 NEVER: Millis = -(2**62)
 """When something happened that never did."""
@@ -40,18 +41,19 @@ _COLUMNS: dict[str, tuple[Any, Any]] = {
     "presence": (np.float64, 0.08),
     "window": (np.int64, -1),
     "why": (np.int8, 0),
+    "arrival": (np.int64, -1),
 }
-_LATER = ("why",)
-"""Columns that states written before they were there do not have."""
 
 _CODES = {reason: code for code, reason in enumerate(REASONS, 1)}
 _PRESENCE_WEIGHT = 0.02
-_FIXED: int = sum(np.dtype(dtype).itemsize for dtype, _ in _COLUMNS.values()) + 140
-"""Bytes a key: its columns, and its places in the index and in the list of keys."""
+_FIRST_PRESENCE = 0.08 * (1 - _PRESENCE_WEIGHT) + _PRESENCE_WEIGHT
+"""Of a key in its first window."""
+_FIXED: int = sum(np.dtype(dtype).itemsize for dtype, _ in _COLUMNS.values()) + 40
+"""Bytes a key: its columns, and its places in the index."""
 
 
 class Replica:
-    """Remote values by key, in columns. A key's *slot* is its row, and stays its own.
+    """Remote values by key, in columns. A key's *slot* stays its own, over restarts too.
 
     Parameters
     ----------
@@ -62,6 +64,8 @@ class Replica:
 
     Attributes
     ----------
+    index
+        Which slots keys have. Those who keep something of keys in their windows share it.
     learnt
         Bytes that others keep for each key.
     value
@@ -79,6 +83,8 @@ class Replica:
         In what share of the windows the key was, as of the last window that held it.
     why
         Why the key has no value; see :meth:`reasons`.
+    arrival
+        The how-manieth key it was that came to be remembered.
 
     Examples
     --------
@@ -94,19 +100,20 @@ class Replica:
     (1, 2)
     """
 
-    value: FloatArray
-    fetched: IntArray
-    asked: IntArray
-    changed: IntArray
-    seen: IntArray
-    hinted: IntArray
-    hints: IntArray
-    vain: IntArray
-    fetches: IntArray
-    changes: IntArray
-    presence: FloatArray
-    window: IntArray
-    why: IntArray
+    value: SlotColumn
+    fetched: SlotColumn
+    asked: SlotColumn
+    changed: SlotColumn
+    seen: SlotColumn
+    hinted: SlotColumn
+    hints: SlotColumn
+    vain: SlotColumn
+    fetches: SlotColumn
+    changes: SlotColumn
+    presence: SlotColumn
+    window: SlotColumn
+    why: SlotColumn
+    arrival: SlotColumn
     _lent: IntArray
 
     def __init__(self, limit: int | None = None, memory: int | None = None) -> None:
@@ -116,12 +123,12 @@ class Replica:
         self._clear()
 
     def __len__(self) -> int:
-        return len(self._slot)
+        return len(self._rows)
 
     @property
     def capacity(self) -> int:
         """How many slots there are, used or free."""
-        return len(self.value)
+        return self.index.capacity
 
     @property
     def size(self) -> int:
@@ -130,43 +137,52 @@ class Replica:
 
     def slots(self, keys: KeyArray) -> IntArray:
         """The slot of each key; one not met before is kept from now on, without a value."""
-        lent = self._lent
-        slots = self.lend(keys)
+        slots = self.index.slots_of(keys, add=True)
         self.keep(slots)
-        self._lent = lent
         return slots
 
     def lend(self, keys: KeyArray) -> IntArray:
         """The slot of each of some distinct keys; on loan, for those not kept.  O(keys)."""
-        slots = self.find(keys)
-        new = np.flatnonzero(slots < 0)
-        if len(new):
-            slots[new] = given = self._take_free(len(new))
-            self._keys[given] = keys[new].astype(object)
-            self._lent = np.concatenate([self._lent, given])
+        slots = self.index.slots_of(keys, add=True)
+        self.index.hold(slots)
+        self._lent = np.concatenate([self._lent, slots])
         return slots
 
-    def keep(self, slots: IntArray) -> None:
-        """From now on remember the keys in these slots, which may have been on loan."""
-        new = slots[~self._kept[slots]]
-        for slot, key in zip(new.tolist(), self._keys[new].tolist(), strict=True):
-            self._slot[key] = slot
-            self._weight[slot] = sys.getsizeof(key)
-        self._kept[new] = True
-        self._key_bytes += int(self._weight[new].sum())
-
     def reclaim(self) -> IntArray:
-        """Take back, and tell, the slots that are on loan, with what was noted in them."""
-        lent: IntArray = self._lent[~self._kept[self._lent]]
-        self._lent = np.empty(0, np.int64)
-        self._empty(lent)
-        return lent
+        """Take back the slots that are on loan; tell those that are not kept."""
+        lent, self._lent = self._lent, np.empty(0, np.int64)
+        self.index.release(lent)
+        return lent[~self.kept(lent)]
+
+    def keep(self, slots: IntArray) -> None:
+        """From now on remember the keys in these slots."""
+        new = slots[~self.kept(slots)]
+        if not len(new):
+            return
+        self.index.hold(new)
+        rows = self._rows.enter(new)
+        for name in _COLUMNS:
+            getattr(self, name).reserve(self._rows.size)
+        self.arrival.data[rows] = np.arange(self._arrivals, self._arrivals + len(new))
+        self._arrivals += len(new)
+        self._key_bytes += int(self.index.bytes_at(new).sum())
+
+    def enter(self, slots: IntArray, window: int, at: Millis, last_event: IntArray) -> None:
+        """Remember keys of a window as if they had been remembered when it closed."""
+        new = ~self.kept(slots)
+        self.keep(slots[new])
+        self.present(slots[new], window, at)
+        self.hear(slots[new], last_event[new])
+
+    def kept(self, slots: IntArray) -> BoolArray:
+        """Which of the keys in these slots are remembered.  O(slots)."""
+        return np.not_equal(self._rows.of(slots), 0)
 
     def find(self, keys: KeyArray) -> IntArray:
         """The slot of each key; -1 for one that is not kept, which gets none.  O(keys)."""
-        if not self._slot:
-            return np.full(len(keys), -1, np.int64)
-        return np.array([self._slot.get(key, -1) for key in keys.tolist()], np.int64)
+        slots = self.index.slots_of(keys)
+        slots[slots >= 0] = np.where(self.kept(slots[slots >= 0]), slots[slots >= 0], -1)
+        return slots
 
     def remembered(self, keys: KeyArray) -> FloatArray:
         """The value last fetched of each key; NaN for one that is not kept."""
@@ -177,18 +193,22 @@ class Replica:
 
     def used(self) -> IntArray:
         """All slots whose keys are kept, in the order in which they came to be."""
-        return np.array(list(self._slot.values()), np.int64)
+        slots = self._rows.slots()
+        return slots[np.argsort(self.arrival[slots])]
 
     def others(self, slots: IntArray) -> IntArray:
-        """All used slots but these. By the keys' arrival, which a restart keeps: slots it moves."""
+        """All used slots but these, by the keys' arrival."""
         used = self.used()
         return used[~np.isin(used, slots)]
 
     def keys(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""
-        keys = self._keys[slots]
-        integers = bool(len(keys)) and isinstance(keys[0], int)
-        return keys.astype(np.int64) if integers else keys
+        return self.index.keys_at(slots)
+
+    def numbers(self) -> FloatArray:
+        """All values that are known, in no order."""
+        value = self.value.data
+        return np.asarray(value[np.isfinite(value)])
 
     def known(self, slots: IntArray) -> BoolArray:
         """Whether each was ever fetched."""
@@ -197,7 +217,7 @@ class Replica:
     @property
     def holds_numbers(self) -> bool:
         """Whether the value of any key is known."""
-        return bool(np.isfinite(self.value).any())
+        return bool(np.isfinite(self.value.data).any())
 
     def reasons(self, slots: IntArray) -> list[str]:
         """Why each has no value, as far as that was told."""
@@ -235,22 +255,29 @@ class Replica:
             self.why[slots[new]] = _codes(why[new])
 
     def hear(self, slots: IntArray, last_event: IntArray) -> None:
-        """Note when these keys last had an event, and whether that is news to what is known."""
+        """Note when keys that are kept last had an event, and whether that is news."""
+        kept = self.kept(slots)
+        slots, last_event = slots[kept], last_event[kept]
         news = last_event > np.maximum(self.hinted[slots], self.fetched[slots])
         self.hints[slots] += news
         self.hinted[slots] = last_event
 
     def present(self, slots: IntArray, window: int, at: Millis) -> None:
-        """Note that these keys are in a window."""
-        self.presence[slots] = self.presence_at(slots, window - 1) * (1 - _PRESENCE_WEIGHT)
-        self.presence[slots] += _PRESENCE_WEIGHT
+        """Note that keys are in a window; of those that are not kept, nothing."""
+        slots = slots[self.kept(slots)]
+        presence = self.presence_at(slots, window - 1) * (1 - _PRESENCE_WEIGHT)
+        self.presence[slots] = presence + _PRESENCE_WEIGHT
         self.window[slots] = window
         self.seen[slots] = at
 
     def presence_at(self, slots: IntArray, window: int) -> FloatArray:
-        """In what share of the windows each key was lately, older windows counting less."""
-        absent = np.where(self.window[slots] < 0, 0, np.maximum(0, window - self.window[slots]))
-        return self.presence[slots] * (1 - _PRESENCE_WEIGHT) ** absent
+        """In what share of the windows each key was lately, older windows counting less.
+
+        For one that is not kept, as if it were in this window, and in no other.
+        """
+        last = self.window[slots]
+        absent = np.where(last < 0, 0, np.maximum(0, window - last))
+        return np.asarray(self.presence[slots] * (1 - _PRESENCE_WEIGHT) ** absent)
 
     def surplus(self, keep: IntArray, memory: int | None = None) -> IntArray:
         """The slots beyond the limits: those longest out of the windows, none of ``keep``.
@@ -267,74 +294,83 @@ class Replica:
         # Within a window, by when they were fetched.
         oldest = used[np.lexsort((self.fetched[used], self.seen[used]))]
         if heavy and bytes_kept is not None:
-            freed = np.cumsum(self._weight[oldest] + _FIXED + self.learnt)
+            freed = np.cumsum(self.index.bytes_at(oldest) + _FIXED + self.learnt)
             wanted = self.size - bytes_kept + bytes_kept // 16
             over = max(over, int(np.searchsorted(freed, wanted)) + 1)
         return oldest[:over]
 
     def forget(self, slots: IntArray) -> None:
-        """Drop what is in these slots; they may be given to other keys."""
-        for key in self._keys[slots].tolist():
-            del self._slot[key]
-        self._key_bytes -= int(self._weight[slots].sum())
-        self._kept[slots] = False
-        self._lent = self._lent[~np.isin(self._lent, slots)]
-        self._empty(slots)
+        """Drop what is remembered in these slots; a key in no window loses its slot too."""
+        rows = self._rows.leave(slots)
+        for name, (_, empty) in _COLUMNS.items():
+            getattr(self, name).data[rows] = empty
+        self._key_bytes -= int(self.index.bytes_at(slots).sum())
+        self.index.release(slots)
+
+    def images(self, slots: IntArray) -> pa.Table:
+        """What is remembered in these slots; no key where that is nothing."""
+        kept = self.kept(slots)
+        keys = self.index.arrow_at(slots[kept]).take(
+            pa.array(np.cumsum(kept) - 1, mask=~kept)  # null where nothing is kept
+        )
+        return pa.table(
+            {"slot": slots, "key": keys} | {name: getattr(self, name)[slots] for name in _COLUMNS}
+        )
+
+    def restore_images(self, table: pa.Table) -> None:
+        """Put back images, in place of what is in their slots.
+
+        Raises
+        ------
+        StateError
+            If a column is missing, or a key or a slot is used otherwise.
+        """
+        _require(table, "slot", "key", *_COLUMNS)
+        slots, there = column(table, "slot"), np.asarray(table.column("key").is_valid())
+        self.forget(slots[self.kept(slots)])
+        table, slots = table.filter(pa.array(there)), slots[there]
+        self.index.place(table.column("key"), slots)
+        self._fill(slots, table, [*_COLUMNS])
+        self._arrivals = max(self._arrivals, int(self.arrival[slots].max(initial=-1)) + 1)
 
     def snapshot(self) -> pa.Table:
-        """All that a restart needs. Slots are numbered anew, in order of the keys' arrival."""
-        slots = self.used()
-        table = {"key": keys_to_arrow(self.keys(slots))}
-        return pa.table(table | {name: getattr(self, name)[slots] for name in _COLUMNS})
+        """All that a restart needs, in order of the keys' arrival.
+
+        Slots are numbered anew: they depend on how the stream was cut into batches, as this table
+        does not.
+        """
+        return self.images(self.used()).drop_columns(["slot", "arrival"])
 
     def restore(self, table: pa.Table) -> None:
         """Become, whatever was in it, the replica that wrote ``table``."""
+        names = [name for name in _COLUMNS if name != "arrival"]
+        _require(table, "key", *names)
         self._clear()
-        try:
-            slots = self.slots(keys_from_arrow(table.column("key")))
-            for name in _COLUMNS:
-                if name in table.column_names or name not in _LATER:
-                    getattr(self, name)[slots] = column(table, name)
-        except KeyError as error:
-            raise StateError(
-                f"the replica's state can't be read: {error}",
-                fix=f"restore the checkpoint from a copy, or {AFRESH}",
-            ) from error
+        self._fill(self.index.slots_of(table.column("key"), add=True), table, names)
+
+    def _fill(self, slots: IntArray, table: pa.Table, names: list[str]) -> None:
+        self.keep(slots)
+        for name in names:
+            getattr(self, name)[slots] = column(table, name)
 
     def _clear(self) -> None:
-        self._slot: dict[Any, int] = {}
-        self._keys = np.empty(0, object)
-        self._kept = np.zeros(0, bool)
-        self._weight = np.zeros(0, np.int64)
-        self._free = np.empty(0, np.int64)
+        self.index = KeySlots()
+        self._rows = SlotRows()
         self._lent = np.empty(0, np.int64)
+        self._arrivals = 0
         self._key_bytes = 0
         for name, (dtype, empty) in _COLUMNS.items():
-            setattr(self, name, np.full(0, empty, dtype))
+            setattr(self, name, SlotColumn(self._rows, dtype, empty))
+        self.presence.data[0] = _FIRST_PRESENCE
 
-    def _take_free(self, count: int) -> IntArray:
-        if count > len(self._free):
-            self._grow(count - len(self._free))
-        taken = self._free[len(self._free) - count :][::-1]
-        self._free = self._free[: len(self._free) - count]
-        return taken
 
-    def _empty(self, slots: IntArray) -> None:
-        for name, (_, empty) in _COLUMNS.items():
-            getattr(self, name)[slots] = empty
-        self._keys[slots] = None
-        self._weight[slots] = 0
-        self._free = np.concatenate([self._free, slots[::-1]])
-
-    def _grow(self, least: int) -> None:
-        size = self.capacity
-        more = max(64, size, least)
-        for name, (dtype, empty) in _COLUMNS.items():
-            setattr(self, name, np.append(getattr(self, name), np.full(more, empty, dtype)))
-        self._keys = np.append(self._keys, np.full(more, None))
-        self._kept = np.append(self._kept, np.zeros(more, bool))
-        self._weight = np.append(self._weight, np.zeros(more, np.int64))
-        self._free = np.concatenate([np.arange(size + more - 1, size - 1, -1), self._free])
+def _require(table: pa.Table, *names: str) -> None:
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise StateError(
+            f"the replica's state can't be read: it has no column {missing[0]}",
+            fix=f"restore the checkpoint from a copy, or {AFRESH}",
+        )
 
 
 def _codes(reasons: KeyArray) -> IntArray:

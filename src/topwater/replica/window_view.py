@@ -70,6 +70,17 @@ class WindowView:
         """The same with slots."""
         return replace(self, slots=slots)
 
+    def by_key(self) -> WindowView:
+        """The same, with its rows sorted by key."""
+        order = pc.sort_indices(self._arrow_at(np.arange(len(self)))).to_numpy()
+        return replace(
+            self,
+            names=self.names[order] if isinstance(self.names, np.ndarray) else self.names,
+            values={name: column[order] for name, column in self.values.items()},
+            last_event=self.last_event[order],
+            slots=self.slots[order] if self.placed else self.slots,
+        )
+
     @property
     def keys(self) -> KeyArray:
         """All keys. Dear where they are text: ask for those that are shown by :meth:`keys_at`."""

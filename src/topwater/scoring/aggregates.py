@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.errors import QueryError
+from topwater.model import FloatArray
 from topwater.validation import shown, suggestion
 
 FUNCTIONS = ("count", "sum", "mean", "min", "max", "last")
@@ -82,6 +83,29 @@ class Aggregation:
         """The columns that are read."""
         return tuple(dict.fromkeys(a.column for a in self.aggregates.values() if a.column))
 
+    @property
+    def merges(self) -> dict[str, str]:
+        """The columns of partials beside pane, key and time: each with how two are merged.
+
+        Examples
+        --------
+        >>> Aggregation({"n": Aggregate("count"), "usual": Aggregate("mean", "amount")}).merges
+        {'n': 'sum', 'usual': 'sum', 'usual#': 'sum'}
+        """
+        how: dict[str, str] = {}
+        for name, aggregate in self.aggregates.items():
+            how[name] = _MERGED_BY.get(aggregate.function, aggregate.function)
+            if aggregate.function == "mean":
+                how[f"{name}#"] = "sum"
+        return how
+
+    def finished(self, merged: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The columns of a window's merged partials → one column a name."""
+        return {
+            name: merged[name] / merged[f"{name}#"] if each.function == "mean" else merged[name]
+            for name, each in self.aggregates.items()
+        }
+
     def partials(self, rows: pa.Table) -> pa.Table:
         """Rows with pane, key, time and the columns → one row per pane and key."""
         parts = {name: rows.column(name) for name in RESERVED}
@@ -98,7 +122,11 @@ class Aggregation:
         return self._group(parts, ["pane", "key"])
 
     def values(self, parts: pa.Table) -> pa.Table:
-        """All partials of a window → key, time of its last event, and one column a name."""
+        """All partials of a window → key, time of its last event, and one column a name.
+
+        From scratch; :class:`~topwater.monitor.pane_columns.PaneColumns` does the same for a
+        window that moves.
+        """
         grouped = self._group(parts, ["key"])
         columns = {"key": grouped.column("key"), "time": grouped.column("time")}
         for name, aggregate in self.aggregates.items():
