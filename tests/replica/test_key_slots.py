@@ -67,7 +67,7 @@ def as_given(keys: list[Any], form: int) -> Any:
 @given(data=st.data(), text=st.booleans())
 def test_an_index_is_a_dict(data: st.DataObject, text: bool) -> None:
     index, twin = KeySlots(), Twin()
-    held: list[list[int]] = []
+    held: list[Any] = []
     for _ in range(data.draw(st.integers(1, 12))):
         keys = data.draw(st.lists(TEXT if text else WHOLE, min_size=1, max_size=40))
         found = index.slots_of(as_given(keys, data.draw(st.integers(0, 3))))
@@ -77,7 +77,7 @@ def test_an_index_is_a_dict(data: st.DataObject, text: bool) -> None:
         index.hold(slots)
         twin.hold(slots.tolist())
         held.append(slots.tolist())
-        while held and data.draw(st.booleans()):
+        for _ in range(data.draw(st.integers(0, len(held)))):
             gone = held.pop(data.draw(st.integers(0, len(held) - 1)))
             assert index.release(np.array(gone)).tolist() == twin.release(gone)
         index.check()
@@ -143,10 +143,8 @@ def test_keys_that_are_like_each_other_are_found_quickly() -> None:
 def test_keys_are_of_one_kind() -> None:
     index = KeySlots()
     assert index.slots_of(np.array(["a"], object)).tolist() == [-1]
-    assert (len(index.keys_at(np.empty(0, np.int64))), index.bytes_at(np.empty(0, np.int64))) == (
-        0,
-        pytest.approx([]),
-    )
+    none = np.empty(0, np.int64)
+    assert (len(index.keys_at(none)), len(index.bytes_at(none))) == (0, 0)
     index.slots_of(np.array([1]), add=True)
     with pytest.raises(TypeError, match="keys are whole numbers, not large_string"):
         index.slots_of(np.array(["a"], object))

@@ -230,7 +230,9 @@ class PaneColumns:
         count = kernels.merge(rows, self._how, self._place, uses)
         if count == len(rows.slots):
             return rows
-        return Rows(*(each[:count].copy() for each in rows))
+        return Rows(
+            rows.slots[:count].copy(), rows.time[:count].copy(), rows.numbers[:count].copy()
+        )
 
     def _merge_anew(self, first: int, last: int, due: list[int]) -> None:
         """Merge columns from all panes of the window, the oldest first."""
@@ -280,8 +282,8 @@ def _by_pane(panes: IntArray, rows: Rows) -> Iterator[tuple[int, Rows]]:
     panes = panes[order]
     starts = np.flatnonzero(np.append(True, panes[1:] != panes[:-1]))
     for start, end in zip(starts, np.append(starts[1:], len(panes)), strict=True):
-        part = order[start:end]
-        yield int(panes[start]), Rows(*(each[part] for each in rows))
+        at = order[start:end]
+        yield int(panes[start]), Rows(rows.slots[at], rows.time[at], rows.numbers[at])
 
 
 def _joined(parts: list[Rows], width: int) -> Rows:

@@ -96,7 +96,7 @@ def _is_text(texts: Texts, at: int, arena: Arena, slot: int) -> bool:
     at = 0
     while at < length and texts.data[begin + at] == arena.data[there + at]:
         at += 1
-    return at == length
+    return bool(at == length)
 
 
 @_compiled

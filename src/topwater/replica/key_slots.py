@@ -11,9 +11,10 @@ unless it is shown.
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
@@ -22,7 +23,10 @@ from topwater.replica import key_kernels as kernels
 from topwater.replica.key_kernels import FREE, Arena, Places, Texts
 from topwater.tables import keys_from_arrow
 
-Keys = KeyArray | pa.Array | pa.ChunkedArray
+Keys: TypeAlias = KeyArray | pa.Array | pa.ChunkedArray
+"""As an array, or as Arrow data: int64 or text."""
+
+S = TypeVar("S", bound=np.generic)
 
 _LEAST = 16
 _FEWEST_BYTES = 256
@@ -297,7 +301,7 @@ class _TextKeys:
         return pa.LargeStringArray.from_buffers(len(slots), *buffers)
 
     def sizes(self, slots: IntArray) -> IntArray:
-        return self._arena.length[slots] + 12
+        return self._arena.length[slots].astype(np.int64) + 12
 
     def drop(self, slots: IntArray, uses: kernels.Int32s) -> None:
         self._dead += int(self._arena.length[slots].sum())
@@ -324,7 +328,7 @@ class _TextKeys:
         self._end, self._dead = int(offsets[-1]), 0
 
 
-def grown(column: np.ndarray, size: int, empty: float | None = None) -> np.ndarray:
+def grown(column: npt.NDArray[S], size: int, empty: float | None = None) -> npt.NDArray[S]:
     """A longer column, filled up with ``empty`` or with anything."""
     more = np.empty((size, *column.shape[1:]), column.dtype)
     more[: len(column)] = column

@@ -47,7 +47,7 @@ class RemoteValues:
         """Which keys are no result, because the remote side has no value for them.  O(slots)."""
         if self._default is not None:
             return np.zeros(len(slots), np.bool_)
-        return self._replica.known(slots) & np.isnan(self._replica.value[slots])
+        return np.asarray(self._replica.known(slots) & np.isnan(self._replica.value[slots]))
 
     def assumed(self, slots: IntArray) -> list[str | None]:
         """Why each value is not one that the source gave; None if it is."""

@@ -115,6 +115,7 @@ class Replica:
     why: SlotColumn
     arrival: SlotColumn
     _lent: IntArray
+    _arrivals: int
 
     def __init__(self, limit: int | None = None, memory: int | None = None) -> None:
         self.limit = limit
@@ -212,7 +213,7 @@ class Replica:
 
     def known(self, slots: IntArray) -> BoolArray:
         """Whether each was ever fetched."""
-        return np.not_equal(self.fetched[slots], NEVER)
+        return np.asarray(np.not_equal(self.fetched[slots], NEVER))
 
     @property
     def holds_numbers(self) -> bool:
