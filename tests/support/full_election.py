@@ -15,6 +15,7 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.beliefs import ValueModel
 from topwater.replica.look_ups import LookUps
 from topwater.replica.policies import (
     AtRandom,
@@ -221,10 +222,16 @@ class FullRefresher(Refresher):
         value = self.values.of_slots(slots[rows])
         moved = rng.random((_WORLDS, len(rows))) < stale[rows]
         usual = np.where(np.isnan(value), model.mean, value)
-        worlds = np.where(moved, model.draw(usual, _WORLDS, rng), value)
+        worlds = np.where(moved, drawn(model, usual, rng), value)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
         scores = self.terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
         return full_fare(scores, min(k, len(order)), k)
+
+
+def drawn(model: ValueModel, values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """All values, after a change in each world."""
+    shape = (_WORLDS, len(values))
+    return model.draw(values, np.ones(shape, bool), rng).reshape(shape)
 
 
 def full_rank(policy: Policy, proposal: FullProposal) -> IntArray:
@@ -298,7 +305,7 @@ class FullWorth:
         value = proposal.value[rows[near]]
         rng = np.random.default_rng([self.seed, proposal.window])
         moved = rng.random((_WORLDS, len(near))) < stale[near]
-        could_be = np.where(moved, self.values.draw(value, _WORLDS, rng), value)
+        could_be = np.where(moved, drawn(self.values, value, rng), value)
         worlds = proposal.score_at(np.tile(rows[near], _WORLDS), could_be.ravel())
         worlds = np.where(np.isfinite(worlds), worlds, -np.inf).reshape(could_be.shape)
         believed = proposal.ranking[proposal.position[rows[near]]]

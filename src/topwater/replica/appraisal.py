@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import seconds_since
+from topwater.replica.beliefs import columns_of, seconds_since
 from topwater.replica.border import BLOCK, JUDGED, Border
 from topwater.replica.possible_worlds import gain_of_knowing
 
@@ -166,10 +166,10 @@ class Appraisal:
         )
         rng = np.random.default_rng([self._beliefs.seed, proposal.window])
         moved = rng.random((_WORLDS, len(near))) < stale
-        could_be = values.draw(value, _WORLDS, rng)[moved]
+        could_be = values.draw(value, moved, rng)
         believed = proposal.places.score_of(near)
         worlds = np.tile(believed, (_WORLDS, 1))
-        scores = proposal.score_at(np.tile(near, (_WORLDS, 1))[moved], could_be)
+        scores = proposal.score_at(near[columns_of(moved)], could_be)
         worlds[moved] = np.where(np.isfinite(scores), scores, -np.inf)
         found = gain_of_knowing(believed, worlds, proposal.k, self._beliefs.aim)
         order = np.argsort(near)

@@ -73,8 +73,8 @@ class Border:
     def could_score(self, rows: IntArray) -> FloatArray:
         """The scores that each row could have after a change, equally likely."""
         could_be = self._values.could_be(self._usual(rows), QUANTILES)
-        scores = self._proposal.score_at(np.repeat(rows, could_be.shape[1]), could_be.ravel())
-        return np.where(np.isfinite(scores), scores, -np.inf).reshape(could_be.shape)
+        scores = self._proposal.trials.score_at(rows, could_be)
+        return np.where(np.isfinite(scores), scores, -np.inf)
 
     def may_matter(self, rows: IntArray) -> BoolArray:
         """Which rows could change the answer, or are judged in any case.  O(rows).
@@ -85,9 +85,8 @@ class Border:
             # Nothing is known of how far values move; or every score has a place in the answer.
             return np.ones(len(rows), bool)
         near = self._proposal.places.at(rows, JUDGED) < JUDGED
-        last = self._proposal.places.scores(self._k)[-1]
         rest = np.flatnonzero(~near)
-        near[rest] = self._greatest(rows[rest]) >= last
+        near[rest] = self._greatest(rows[rest]) >= self._last_score
         return np.asarray(near)
 
     def loss(self, rows: IntArray, scores: FloatArray) -> FloatArray:
@@ -95,18 +94,26 @@ class Border:
         if not self._values.moves:
             # Nothing is known of how far values move, so none can be told to be harmless.
             return np.ones(len(rows))
-        here = self._proposal.places.at(rows, self._deep)[:, None]
-        ranked = here[:, 0] < self._n
-        here = np.where(ranked[:, None], np.minimum(here, self._deep - 1), self._deep)
-        above = np.searchsorted(-self._proposal.places.scores(self._deep), -scores, side="left")
+        place = self._proposal.places.at(rows, self._deep)
+        # One that is not shown, and does not reach the last that is, costs nothing.
+        row, tried = np.nonzero((place < self._k)[:, None] | (scores >= self._last_score))
+        score, ranked = scores[row, tried], place[row] < self._n
+        here = np.where(ranked, np.minimum(place[row], self._deep - 1), self._deep)
+        above = np.searchsorted(-self._proposal.places.scores(self._deep), -score, side="left")
         truly_at = above - (above > here)
-        loss = np.empty(scores.shape)
-        if ranked.any():
-            loss[ranked] = self._utility.loss(here[ranked], truly_at[ranked])
+        found = np.empty(len(row))
+        found[ranked] = self._utility.loss(here[ranked], truly_at[ranked])
         if not ranked.all():
             absence = self._utility_of_more.absence(truly_at[~ranked])
-            loss[~ranked] = np.where(np.isfinite(scores[~ranked]), absence, 0.0)
+            found[~ranked] = np.where(np.isfinite(score[~ranked]), absence, 0.0)
+        loss = np.zeros(scores.shape)
+        loss[row, tried] = found
         return np.asarray(loss.mean(axis=1))
+
+    @cached_property
+    def _last_score(self) -> float:
+        """The score of the last that is shown; any will do while there is room."""
+        return -np.inf if self.room else float(self._proposal.places.scores(self._k)[-1])
 
     @cached_property
     def unsettled(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
+from topwater.replica.beliefs import columns_of
 from topwater.replica.places import by_key
 from topwater.replica.possible_worlds import fare
 from topwater.replica.remote_values import RemoteValues
@@ -80,9 +81,9 @@ class Estimates:
         value = self._values.of_slots(slots)
         moved = rng.random((_SCENARIOS, len(rows))) < self.stale(slots, view.end)
         usual = np.where(np.isnan(value), model.mean, value)
-        could_be = model.draw(usual, _SCENARIOS, rng)[moved]
-        worlds = np.tile(scores[rows], (_SCENARIOS, 1))
-        at = np.tile(rows, (_SCENARIOS, 1))[moved]
+        could_be = model.draw(usual, moved, rng)
+        at = rows[columns_of(moved)]
         columns = {name: column[at] for name, column in view.values.items()}
+        worlds = np.tile(scores[rows], (_SCENARIOS, 1))
         worlds[moved] = self._terms.scores(columns, could_be)
         return worlds

@@ -147,10 +147,14 @@ class WindowPlaces:
         if not len(at):
             return at
         if self._sorted is None:
-            self._sorted = np.sort(-self._scores[self._finite])
+            # One more, which is no score, so that each has a next one.
+            self._sorted = np.append(np.sort(-self._scores[self._finite]), np.nan)
         scores = -self._scores[at]
-        places = np.searchsorted(self._sorted, scores, side="left")
-        tied = np.flatnonzero(np.searchsorted(self._sorted, scores, side="right") > places + 1)
+        places = np.empty(len(at), np.int64)
+        # In order, so that one search ends near where the next begins.
+        order = np.argsort(scores)
+        places[order] = np.searchsorted(self._sorted, scores[order], side="left")
+        tied = np.flatnonzero(self._sorted[places + 1] == scores)
         if len(tied):
             equal = np.isin(-self._scores, np.unique(scores[tied]))
             order = self._view.best_first(np.where(equal, self._scores, np.nan))

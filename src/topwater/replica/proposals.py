@@ -38,7 +38,7 @@ class Trials:
     Attributes
     ----------
     score_at
-        The scores of rows, each with a remote value.
+        The scores of rows, each with a remote value, or with a row of them.
     bounds_at
         The least and the greatest score of rows, each with remote values between two; None if
         nothing is known of that.
@@ -160,7 +160,7 @@ class Proposal:
         return np.asarray(self.last_event > self.now - self.width)
 
     def score_at(self, rows: IntArray, remote: FloatArray) -> FloatArray:
-        """The scores that rows would have with other remote values."""
+        """The scores that rows would have with other remote values, one or several for each."""
         return self.trials.score_at(rows, remote)
 
 
@@ -270,14 +270,17 @@ class Proposals:
     def _trials(self, view: WindowView, rows: IntArray | None) -> Trials:
         terms = self._terms
 
-        def values_at(proposed: IntArray) -> dict[str, FloatArray]:
+        def values_at(proposed: IntArray, times: int = 1) -> dict[str, FloatArray]:
             """Only rows of the window have a score."""
             at = proposed if rows is None else rows[proposed]
-            return {name: column[at] for name, column in view.values.items()}
+            return {name: np.repeat(column[at], times) for name, column in view.values.items()}
+
+        def score_at(proposed: IntArray, remote: FloatArray) -> FloatArray:
+            times = 1 if remote.ndim == 1 else remote.shape[1]
+            return terms.scores(values_at(proposed, times), remote.ravel()).reshape(remote.shape)
 
         return Trials(
-            lambda proposed, remote: terms.scores(values_at(proposed), remote),
-            lambda proposed, low, high: terms.bounds(values_at(proposed), low, high),
+            score_at, lambda proposed, low, high: terms.bounds(values_at(proposed), low, high)
         )
 
 

@@ -16,6 +16,8 @@ START_RATE = 1 / 60
 """Changes per second of a key of which nothing is known."""
 
 _HALF = 0.5
+_BLOCK = 1_024
+"""Keys looked at together: what is computed of them stays in the cache."""
 
 
 class RateEstimator(Protocol):
@@ -106,7 +108,15 @@ class Irregular:
         self._polls.add(slots, np.column_stack([np.ones(len(slots)), seconds, changed]))
 
     def rates(self, slots: IntArray) -> FloatArray:
-        """Changes per second."""
+        """Changes per second.  O(slots), and O(rates) for each that was polled."""
+        rates = np.repeat(_unchanged(np.zeros(1)), len(slots))
+        polled = np.flatnonzero(self._polls.holds(slots))
+        for start in range(0, len(polled), _BLOCK):
+            block = polled[start : start + _BLOCK]
+            rates[block] = self._likeliest(slots[block])
+        return rates
+
+    def _likeliest(self, slots: IntArray) -> FloatArray:
         polls, seconds, changes = self._polls.at(slots).T
         log = self._log.at(slots)
         mean = ratio(seconds, polls, otherwise=1.0)

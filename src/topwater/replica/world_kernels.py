@@ -18,17 +18,18 @@ _compiled = njit(cache=True, nogil=True)
 def places_among(worlds: FloatArray, world: IntArray, column: IntArray) -> IntArray:
     """The place of one key in one world, from 0, for each pair; equals keep their order.
 
-    O(keys) a pair, eight keys at a time.
+    O(keys) a pair. Indices are unsigned: for signed ones the compiler allows for counting from the
+    end, and then does not compare eight keys at a time.
     """
     places = np.empty(len(world), np.int64)
+    keys = np.uint64(worlds.shape[1])
     for at in range(len(world)):
-        row = worlds[world[at]]
-        own = column[at]
-        score = row[own]
-        place = 0
-        for other in row[:own]:
-            place += other >= score
-        for other in row[own + 1 :]:
-            place += other > score
+        row, own = np.uint64(world[at]), np.uint64(column[at])
+        score = worlds[row, own]
+        place = np.uint64(0)
+        for other in range(own):
+            place += np.uint64(worlds[row, other] >= score)
+        for other in range(own + np.uint64(1), keys):
+            place += np.uint64(worlds[row, other] > score)
         places[at] = place
     return places
