@@ -33,12 +33,45 @@ def run_both(workload: Workload, windows: int) -> None:
     assert fast.purse.snapshot() == full.purse.snapshot(), workload
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_any_workload(seed: int) -> None:
     run_both(random_workload(seed), 8)
 
 
-@pytest.mark.parametrize("seed", range(40, 52))
+@pytest.mark.parametrize(
+    "policy", ["lru", "rnd", "tsm", "wsj-tsm", "bsm", "gnr-bsm", "ttl:1 min", "wbm", "asm", "at-lru"]
+)
+def test_any_policy(policy: str) -> None:
+    """First with more new keys than may be asked for, and then with fewer."""
+    for budget, seeded in ((4, 0.2), (30, 0.9)):
+        workload = Workload(17, keys=80, seeded=seeded, bad=0.1, lacking=0.1, failing=0.2)
+        run_both(replace(workload, settings={"policy": policy, "budget": budget}), 8)
+
+
+@pytest.mark.parametrize(
+    ("score", "spread", "seeded"),
+    [("product", "heavy", 0.02), ("sum", "even", 0.98), ("wave", "heavy", 0.99)],
+)
+def test_a_large_window(score: str, spread: str, seeded: float) -> None:
+    """So large that the first are found by a partition."""
+    workload = Workload(23, score, spread, keys=24_000, busy=0.9, k=10, seeded=seeded)
+    run_both(replace(workload, settings={"budget": 1_000}), 2)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seeded", [0.03, 0.999])
+def test_a_window_of_680_000_keys(seeded: float) -> None:
+    workload = Workload(29, "product", "heavy", keys=720_000, busy=0.95, k=10, seeded=seeded)
+    run_both(replace(workload, settings={"budget": 1_000, "memory": None}), 3)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(1_000, 1_400))
+def test_any_workload_for_long(seed: int) -> None:
+    run_both(random_workload(seed), 30)
+
+
+@pytest.mark.parametrize("seed", range(40, 48))
 def test_the_order_of_rows_does_not_count(seed: int) -> None:
     workload = random_workload(seed)
     one, other = workload.made(Refresher), workload.made(Refresher)
