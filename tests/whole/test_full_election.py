@@ -39,7 +39,8 @@ def test_any_workload(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "policy", ["lru", "rnd", "tsm", "wsj-tsm", "bsm", "gnr-bsm", "ttl:1 min", "wbm", "asm", "at-lru"]
+    "policy",
+    ["lru", "rnd", "tsm", "wsj-tsm", "bsm", "gnr-bsm", "ttl:1 min", "wbm", "asm", "at-lru"],
 )
 def test_any_policy(policy: str) -> None:
     """First with more new keys than may be asked for, and then with fewer."""

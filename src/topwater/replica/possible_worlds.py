@@ -147,7 +147,8 @@ def _first_places(scores: FloatArray, count: int) -> IntArray:
 def _places(scores: FloatArray, world: IntArray, column: IntArray) -> IntArray:
     """The place of each of some keys, each in one world, from 0; equals keep the order shown."""
     if len(world) < _SORTED * len(scores):
-        return places_among(scores, world, column)
+        # One layout of arrays, so that one loop is compiled.
+        return places_among(scores, np.ascontiguousarray(world), np.ascontiguousarray(column))
     order = np.argsort(-scores, axis=1, kind="stable")
     places = np.empty_like(order)
     np.put_along_axis(places, order, np.arange(scores.shape[1])[None, :], axis=1)
