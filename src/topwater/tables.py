@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from topwater.model import Items, KeyArray
 
 VERSION = 3
 _MARK = b"topwater"
-_COMPRESSED = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", compression_level=1))
+_CODEC = pa.Codec("zstd", compression_level=1)
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression=_CODEC)
 
 
 def pack(table: pa.Table, meta: dict[str, Any], *, compressed: bool = False) -> bytes:
@@ -67,6 +69,37 @@ def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
             fix=f"run the version that wrote it, or {AFRESH}",
         )
     return table.replace_schema_metadata(None), document["meta"]
+
+
+def pack_arrays(arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> bytes:
+    """Flat arrays of any lengths as bytes: where there are many small ones, far fewer than Arrow's.
+
+    Empty ones are left out.
+
+    Examples
+    --------
+    >>> packed = pack_arrays({"a": np.arange(3), "b": np.empty(0)})
+    >>> {name: array.tolist() for name, array in unpack_arrays(packed).items()}
+    {'a': [0, 1, 2]}
+    """
+    full = {name: np.ascontiguousarray(array) for name, array in arrays.items() if len(array)}
+    names = [[name, array.dtype.str, len(array)] for name, array in full.items()]
+    header = json.dumps(names).encode()
+    parts = [len(header).to_bytes(4, "big"), header, *(array.data for array in full.values())]
+    plain = b"".join(parts)
+    return len(plain).to_bytes(8, "big") + _CODEC.compress(plain, asbytes=True)
+
+
+def unpack_arrays(packed: bytes) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    """What :func:`pack_arrays` was given. The bytes have to be whole: see who keeps them."""
+    size = int.from_bytes(packed[:8], "big")
+    plain = _CODEC.decompress(packed[8:], size, asbytes=True)
+    start = 4 + int.from_bytes(plain[:4], "big")
+    found = {}
+    for name, kind, length in json.loads(plain[4:start]):
+        found[name] = np.frombuffer(plain, kind, length, start)
+        start += found[name].nbytes
+    return found
 
 
 def _checksum(stream: bytes) -> bytes:

@@ -58,7 +58,11 @@ def plain(state: bytes) -> list[object]:
     return [*found, repr(table.to_pydict())]  # by its text a NaN equals another
 
 
-@pytest.mark.parametrize("name", QUERIES)
+FORGETFUL = {"remote": "followers", "budget": 3, "limit": 9}
+"""A replica that forgets keys, and meets them again."""
+
+
+@pytest.mark.parametrize("name", [*QUERIES, "forgetful"])
 @pytest.mark.parametrize("seed", range(2))
 def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
     name: str, seed: int, monkeypatch: pytest.MonkeyPatch
@@ -68,7 +72,9 @@ def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
         monkeypatch.setattr(strand, "_PIECES", 3)
         monkeypatch.setattr(strand, "SEGMENT", 300)
     rng = np.random.default_rng(seed)
-    each = scenario(name, seed, files=10, rows=500, unit=0.1)
+    each = scenario(name.replace("forgetful", "worth"), seed, files=10, rows=500, unit=0.1)
+    if name == "forgetful":
+        each = replace(each, query=replace(each.query, refresh=FORGETFUL))
     right, live, store = Journal(built(each)), Journal(built(each)), JournalStore()
     behind = live
     for number, file in enumerate(each.files):

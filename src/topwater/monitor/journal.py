@@ -12,6 +12,7 @@ that wrote would, to the last bit: what a source said is in the journal, so noth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -26,10 +27,10 @@ from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
 from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.protocol import Monitor
+from topwater.monitor.row_log import RowLog
 from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
 from topwater.query import TopKQuery
-from topwater.replica import Refresher
 from topwater.tables import pack, unpack
 
 Get = Callable[[int], bytes | None]
@@ -100,7 +101,8 @@ class Head:
             "facts": self.facts,
             "free": self.free,
         }
-        return pack(pa.table({}), meta)
+        document = json.dumps(meta).encode()
+        return pack(pa.table({"head": [document]}), {}, compressed=True)
 
     @staticmethod
     def unpack(packed: bytes) -> Head:
@@ -111,8 +113,9 @@ class Head:
         StateError
             If the bytes are not a head, are damaged, or come from another version.
         """
-        _, meta = unpack(packed)
+        table, _ = unpack(packed)
         try:
+            meta = json.loads(table.column("head")[0].as_py())
             strands = {name: Strand.from_dict(each) for name, each in meta["journal"].items()}
             query, facts, free = (meta[name] for name in ("query", "facts", "free"))
             return Head(meta["sequence"], dict(meta["nonces"]), query, facts, strands, free)
@@ -277,7 +280,7 @@ def _logs_of(monitor: Monitor) -> list[Log]:
     assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker
     logs: list[Log] = []
     if monitor.refresher is not None:
-        logs.append(_replica_log(monitor.refresher))
+        logs.append(RowLog(monitor.refresher))
     if monitor.holds_panes:
         return [*logs, PaneLog(monitor)]
     return [*logs, _list_log(monitor)]
@@ -288,12 +291,3 @@ def _list_log(monitor: TopKMonitor) -> WholeLog:
         monitor.hold_afresh(unpack(packed)[0])
 
     return WholeLog("list", lambda: pack(monitor.held(), {}, compressed=True), restore)
-
-
-def _replica_log(refresher: Refresher) -> WholeLog:
-    def restore(packed: bytes) -> None:
-        facts = refresher.facts()
-        refresher.learners.reset(refresher.replica.used())
-        refresher.restore(unpack(packed)[0], facts)
-
-    return WholeLog("replica", lambda: pack(refresher.snapshot()[0], {}, compressed=True), restore)

@@ -159,7 +159,8 @@ class Refresher:
 
     def facts(self) -> dict[str, Any]:
         """The few numbers of a snapshot, for JSON."""
-        return {"purse": self.purse.snapshot(), **self.learners.facts()}
+        arrivals = self.replica.arrivals
+        return {"purse": self.purse.snapshot(), "arrivals": arrivals, **self.learners.facts()}
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
         """Go on where :meth:`snapshot` was taken."""
@@ -171,6 +172,7 @@ class Refresher:
         """Take over what :meth:`facts` gave."""
         self.learners.restore_facts(meta)
         self.purse.restore(meta["purse"])
+        self.replica.arrivals = meta["arrivals"]
 
     def _scores(self, view: WindowView, slots: IntArray) -> FloatArray:
         return self.terms.scores(view.values, self.values.of_slots(slots))

@@ -83,8 +83,10 @@ class Replica:
         In what share of the windows the key was, as of the last window that held it.
     why
         Why the key has no value; see :meth:`reasons`.
-    arrival
-        The how-manieth key it was that came to be remembered.
+    arrival, arrivals
+        The how-manieth key it was that came to be remembered, and how many came so far.
+    names
+        Of all these columns.
 
     Examples
     --------
@@ -116,6 +118,8 @@ class Replica:
     arrival: SlotColumn
     _lent: IntArray
     _arrivals: int
+
+    names = tuple(_COLUMNS)
 
     def __init__(self, limit: int | None = None, memory: int | None = None) -> None:
         self.limit = limit
@@ -164,8 +168,8 @@ class Replica:
         rows = self._rows.enter(new)
         for name in _COLUMNS:
             getattr(self, name).reserve(self._rows.size)
-        self.arrival.data[rows] = np.arange(self._arrivals, self._arrivals + len(new))
-        self._arrivals += len(new)
+        self.arrival.data[rows] = np.arange(self.arrivals, self.arrivals + len(new))
+        self.arrivals += len(new)
         self._key_bytes += int(self.index.bytes_at(new).sum())
 
     def enter(self, slots: IntArray, window: int, at: Millis, last_event: IntArray) -> None:
@@ -332,7 +336,7 @@ class Replica:
         table, slots = table.filter(pa.array(there)), slots[there]
         self.index.place(table.column("key"), slots)
         self._fill(slots, table, [*_COLUMNS])
-        self._arrivals = max(self._arrivals, int(self.arrival[slots].max(initial=-1)) + 1)
+        self.arrivals = max(self.arrivals, int(self.arrival[slots].max(initial=-1)) + 1)
 
     def snapshot(self) -> pa.Table:
         """All that a restart needs, in order of the keys' arrival.
@@ -358,7 +362,7 @@ class Replica:
         self.index = KeySlots()
         self._rows = SlotRows()
         self._lent = np.empty(0, np.int64)
-        self._arrivals = 0
+        self.arrivals = 0
         self._key_bytes = 0
         for name, (dtype, empty) in _COLUMNS.items():
             setattr(self, name, SlotColumn(self._rows, dtype, empty))
