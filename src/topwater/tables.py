@@ -85,9 +85,9 @@ def pack_arrays(arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> bytes:
     full = {name: np.ascontiguousarray(array) for name, array in arrays.items() if len(array)}
     names = [[name, array.dtype.str, len(array)] for name, array in full.items()]
     header = json.dumps(names).encode()
-    parts = [len(header).to_bytes(4, "big"), header, *(array.data for array in full.values())]
-    plain = b"".join(parts)
-    return len(plain).to_bytes(8, "big") + _CODEC.compress(plain, asbytes=True)
+    numbers = [array.tobytes() for array in full.values()]
+    plain = b"".join([len(header).to_bytes(4, "big"), header, *numbers])
+    return len(plain).to_bytes(8, "big") + bytes(_CODEC.compress(plain, asbytes=True))
 
 
 def unpack_arrays(packed: bytes) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:

@@ -15,6 +15,7 @@ from topwater import StateError, TopKMonitor, TopKQuery, sliding, tumbling
 from topwater.monitor import Monitor, build_monitor, strand
 from topwater.monitor.journal import Head, Journal, snapshot_from
 from topwater.monitor.reduction import reduce_for_shards
+from topwater.replica import RefreshSettings
 from topwater.tables import unpack
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def plain(state: bytes) -> list[object]:
     return [*found, repr(table.to_pydict())]  # by its text a NaN equals another
 
 
-FORGETFUL = {"remote": "followers", "budget": 3, "limit": 9}
+FORGETFUL = RefreshSettings.of({"remote": "followers", "budget": 3, "limit": 9})
 """A replica that forgets keys, and meets them again."""
 
 

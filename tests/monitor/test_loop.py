@@ -468,7 +468,7 @@ class TestRestart:
         monkeypatch.setattr(tables, "VERSION", 99)
         state = TopKMonitor.build(query_of()).snapshot()
         monkeypatch.undo()
-        with pytest.raises(StateError, match="has version 99, this program reads 2"):
+        with pytest.raises(StateError, match="has version 99, this program reads 3"):
             TopKMonitor.build(query_of(), state)
 
     def test_a_portion_is_no_state(self) -> None:

@@ -116,6 +116,7 @@ class Replica:
     window: SlotColumn
     why: SlotColumn
     arrival: SlotColumn
+    arrivals: int
     _lent: IntArray
     _arrivals: int
 
