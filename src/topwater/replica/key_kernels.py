@@ -28,6 +28,13 @@ _SHIFT = np.uint64(29)
 _HALF = np.uint64(32)
 _BYTE = np.uint64(8)
 
+_BLOCK = 256
+"""So many places are touched together, before the first key is searched.
+
+A search waits for the memory, and the next one begins only when it is known how it ends. Touched
+before, the places come all at the same time.
+"""
+
 _compiled = njit(cache=True, nogil=True)
 
 
@@ -100,34 +107,90 @@ def _is_text(texts: Texts, at: int, arena: Arena, slot: int) -> bool:
 
 
 @_compiled
-def find_whole(
-    keys: IntArray, seed: np.uint64, places: Places, kept: IntArray, found: IntArray
-) -> None:
-    """The slot of each key; -1 for one that has none."""
-    table = places.table
-    mask = np.uint32(len(table) - 1)
+def hash_whole(keys: IntArray, seed: np.uint64, hashed: Hashes) -> None:
+    """The hash of each key."""
     for i in range(len(keys)):
-        at = _hash_whole(keys[i], seed) & mask
+        hashed[i] = _hash_whole(keys[i], seed)
+
+
+@_compiled
+def hash_texts(texts: Texts, seed: np.uint64, hashed: Hashes) -> None:
+    """The hash of each text."""
+    for i in range(len(hashed)):
+        hashed[i] = _hash_text(texts.data, texts.offsets[i], texts.offsets[i + 1], seed)
+
+
+@_compiled
+def _touch(hashed: Hashes, begin: int, places: Places, first: Int32s) -> int:
+    """Have at hand where the searches of a block begin; how many that are.
+
+    ``first`` is the slot that is met there, or 0.
+    """
+    count = min(_BLOCK, len(hashed) - begin)
+    mask = np.uint32(len(places.table) - 1)
+    for i in range(count):
+        first[i] = max(places.table[hashed[begin + i] & mask] - 1, 0)
+    return count
+
+
+@_compiled
+def _touch_keys(kept: IntArray, first: Int32s, count: int) -> int:
+    total = 0
+    for i in range(count):
+        total ^= kept[first[i]]
+    return total
+
+
+@_compiled
+def _touch_texts(places: Places, arena: Arena, first: Int32s, count: int) -> int:
+    total = 0
+    for i in range(count):
+        slot = first[i]
+        total ^= places.hashes[slot] ^ arena.length[slot] ^ arena.start[slot]
+    for i in range(count):
+        # A slot that was never used has any start.
+        total ^= arena.data[arena.start[first[i]] % len(arena.data)]
+    return total
+
+
+@_compiled
+def find_whole(
+    keys: IntArray, hashed: Hashes, places: Places, kept: IntArray, found: IntArray
+) -> int:
+    """The slot of each key; -1 for one that has none."""
+    table, total = places.table, 0
+    mask = np.uint32(len(table) - 1)
+    first = np.empty(_BLOCK, np.int32)
+    for i in range(len(keys)):
+        if i % _BLOCK == 0:
+            total ^= _touch_keys(kept, first, _touch(hashed, i, places, first))
+        at = hashed[i] & mask
         slot = table[at] - 1
         while slot >= 0 and kept[slot] != keys[i]:
             at = (at + np.uint32(1)) & mask
             slot = table[at] - 1
         found[i] = slot
+    return total
 
 
 @_compiled
-def find_text(texts: Texts, seed: np.uint64, places: Places, arena: Arena, found: IntArray) -> None:
+def find_text(texts: Texts, hashed: Hashes, places: Places, arena: Arena, found: IntArray) -> int:
     """The slot of each text; -1 for one that has none."""
-    table = places.table
+    table, total = places.table, 0
     mask = np.uint32(len(table) - 1)
+    first = np.empty(_BLOCK, np.int32)
     for i in range(len(found)):
-        hashed = _hash_text(texts.data, texts.offsets[i], texts.offsets[i + 1], seed)
-        at = hashed & mask
+        if i % _BLOCK == 0:
+            total ^= _touch_texts(places, arena, first, _touch(hashed, i, places, first))
+        at = hashed[i] & mask
         slot = table[at] - 1
-        while slot >= 0 and not (places.hashes[slot] == hashed and _is_text(texts, i, arena, slot)):
+        while slot >= 0 and not (
+            places.hashes[slot] == hashed[i] and _is_text(texts, i, arena, slot)
+        ):
             at = (at + np.uint32(1)) & mask
             slot = table[at] - 1
         found[i] = slot
+    return total
 
 
 @_compiled
@@ -140,23 +203,25 @@ def _lowest_free(uses: Int32s, at: int) -> int:
 @_compiled
 def add_whole(
     keys: IntArray,
+    hashed: Hashes,
     begin: int,
-    seed: np.uint64,
     places: Places,
     kept: IntArray,
-    lowest: int,
+    state: IntArray,
     found: IntArray,
-) -> tuple[int, int]:
+) -> int:
     """The slot of each key from ``begin`` on; new keys get the lowest free ones, or those given.
 
-    ``found`` holds the slots that are given, or -1 for any. Stops at a key for which no slot is
-    left. Gives how many keys are done, and below which slot none is free.
+    ``found`` holds the slots that are given, or -1 for any; ``state`` below which slot none is
+    free. Stops at a key for which no slot is left. Gives how many keys are done.
     """
     table, hashes, uses = places
     mask = np.uint32(len(table) - 1)
+    first = np.empty(_BLOCK, np.int32)
     for i in range(begin, len(keys)):
-        hashed = _hash_whole(keys[i], seed)
-        at = hashed & mask
+        if (i - begin) % _BLOCK == 0:
+            state[2] ^= _touch_keys(kept, first, _touch(hashed, i, places, first))
+        at = hashed[i] & mask
         slot = table[at] - 1
         while slot >= 0 and kept[slot] != keys[i]:
             at = (at + np.uint32(1)) & mask
@@ -164,45 +229,44 @@ def add_whole(
         if slot < 0:
             slot = found[i]
             if slot < 0:
-                slot = lowest = _lowest_free(uses, lowest)
+                slot = state[0] = _lowest_free(uses, state[0])
             if slot >= len(uses):
-                return i, lowest
-            table[at], hashes[slot], uses[slot], kept[slot] = slot + 1, hashed, 0, keys[i]
+                return i
+            table[at], hashes[slot], uses[slot], kept[slot] = slot + 1, hashed[i], 0, keys[i]
         found[i] = slot
-    return len(keys), lowest
+    return len(keys)
 
 
 @_compiled
 def add_text(
     texts: Texts,
+    hashed: Hashes,
     begin: int,
-    seed: np.uint64,
     places: Places,
     arena: Arena,
     state: IntArray,
     found: IntArray,
 ) -> int:
-    """The same for texts. ``state`` holds the lowest slot that may be free, and the arena's end.
-
-    Stops at a text for which no slot or not enough bytes are left. Gives how many are done.
-    """
+    """The same for texts; ``state`` holds the arena's end too, and it may be that which is full."""
     table, hashes, uses = places
     mask = np.uint32(len(table) - 1)
+    first = np.empty(_BLOCK, np.int32)
     for i in range(begin, len(found)):
-        start, end = texts.offsets[i], texts.offsets[i + 1]
-        hashed = _hash_text(texts.data, start, end, seed)
-        at = hashed & mask
+        if (i - begin) % _BLOCK == 0:
+            state[2] ^= _touch_texts(places, arena, first, _touch(hashed, i, places, first))
+        at = hashed[i] & mask
         slot = table[at] - 1
-        while slot >= 0 and not (hashes[slot] == hashed and _is_text(texts, i, arena, slot)):
+        while slot >= 0 and not (hashes[slot] == hashed[i] and _is_text(texts, i, arena, slot)):
             at = (at + np.uint32(1)) & mask
             slot = table[at] - 1
         if slot < 0:
+            start, end = texts.offsets[i], texts.offsets[i + 1]
             slot = found[i]
             if slot < 0:
                 slot = state[0] = _lowest_free(uses, state[0])
             if slot >= len(uses) or state[1] + end - start > len(arena.data):
                 return i
-            table[at], hashes[slot], uses[slot] = slot + 1, hashed, 0
+            table[at], hashes[slot], uses[slot] = slot + 1, hashed[i], 0
             arena.start[slot], arena.length[slot] = state[1], end - start
             for j in range(start, end):
                 arena.data[state[1]] = texts.data[j]

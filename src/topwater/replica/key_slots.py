@@ -20,7 +20,7 @@ import pyarrow as pa
 from topwater.errors import AFRESH, StateError
 from topwater.model import IntArray, KeyArray
 from topwater.replica import key_kernels as kernels
-from topwater.replica.key_kernels import FREE, Arena, Places, Texts
+from topwater.replica.key_kernels import FREE, Arena, Hashes, Places, Texts
 from topwater.tables import keys_from_arrow
 
 Keys: TypeAlias = KeyArray | pa.Array | pa.ChunkedArray
@@ -161,17 +161,16 @@ class KeySlots:
         for chunk in chunks:
             here = found[end : end + len(chunk)]
             end += len(chunk)
+            hashed = self._store.hashes(chunk, self._seed)
             if add:
-                self._add(self._store, chunk, here)
+                self._add(self._store, chunk, hashed, here)
             else:
-                self._store.find(chunk, self._seed, self._places, here)
+                self._store.find(chunk, hashed, self._places, here)
 
-    def _add(self, store: _Store, keys: pa.Array, found: IntArray) -> None:
+    def _add(self, store: _Store, keys: pa.Array, hashed: Hashes, found: IntArray) -> None:
         done = 0
         while True:
-            done, self._lowest = store.add(
-                keys, done, self._seed, self._places, self._lowest, found
-            )
+            done, self._lowest = store.add(keys, hashed, done, self._places, self._lowest, found)
             if done == len(keys):
                 break
             if self._lowest >= self.capacity:
@@ -201,14 +200,17 @@ class _Store(Protocol):
     def __init__(self, size: int) -> None:
         """With so many slots."""
 
-    def find(self, keys: pa.Array, seed: np.uint64, places: Places, found: IntArray) -> None:
+    def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
+        """The hash of each key."""
+
+    def find(self, keys: pa.Array, hashed: Hashes, places: Places, found: IntArray) -> None:
         """The slot of each key, or -1."""
 
     def add(
         self,
         keys: pa.Array,
+        hashed: Hashes,
         begin: int,
-        seed: np.uint64,
         places: Places,
         lowest: int,
         found: IntArray,
@@ -234,19 +236,26 @@ class _WholeKeys:
     def __init__(self, size: int) -> None:
         self._kept = np.empty(size, np.int64)
 
-    def find(self, keys: pa.Array, seed: np.uint64, places: Places, found: IntArray) -> None:
-        kernels.find_whole(_whole(keys), seed, places, self._kept, found)
+    def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
+        hashed = np.empty(len(keys), np.uint32)
+        kernels.hash_whole(_whole(keys), seed, hashed)
+        return hashed
+
+    def find(self, keys: pa.Array, hashed: Hashes, places: Places, found: IntArray) -> None:
+        kernels.find_whole(_whole(keys), hashed, places, self._kept, found)
 
     def add(
         self,
         keys: pa.Array,
+        hashed: Hashes,
         begin: int,
-        seed: np.uint64,
         places: Places,
         lowest: int,
         found: IntArray,
     ) -> tuple[int, int]:
-        return kernels.add_whole(_whole(keys), begin, seed, places, self._kept, lowest, found)
+        state = np.array([lowest, 0, 0])
+        done = kernels.add_whole(_whole(keys), hashed, begin, places, self._kept, state, found)
+        return done, int(state[0])
 
     def at(self, slots: IntArray) -> pa.Array:
         return pa.array(self._kept[slots])
@@ -271,22 +280,27 @@ class _TextKeys:
         self._end = 0
         self._dead = 0
 
-    def find(self, keys: pa.Array, seed: np.uint64, places: Places, found: IntArray) -> None:
-        kernels.find_text(_texts(keys), seed, places, self._arena, found)
+    def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
+        hashed = np.empty(len(keys), np.uint32)
+        kernels.hash_texts(_texts(keys), seed, hashed)
+        return hashed
+
+    def find(self, keys: pa.Array, hashed: Hashes, places: Places, found: IntArray) -> None:
+        kernels.find_text(_texts(keys), hashed, places, self._arena, found)
 
     def add(
         self,
         keys: pa.Array,
+        hashed: Hashes,
         begin: int,
-        seed: np.uint64,
         places: Places,
         lowest: int,
         found: IntArray,
     ) -> tuple[int, int]:
         texts = _texts(keys)
-        state = np.array([lowest, self._end])
-        done = kernels.add_text(texts, begin, seed, places, self._arena, state, found)
-        lowest, self._end = state.tolist()
+        state = np.array([lowest, self._end, 0])
+        done = kernels.add_text(texts, hashed, begin, places, self._arena, state, found)
+        lowest, self._end, _ = state.tolist()
         if done < len(found):
             wanted = self._end + int(texts.offsets[done + 1] - texts.offsets[done])
             self._make_room(wanted)
