@@ -138,6 +138,21 @@ def test_images_bring_back_every_slot(text: bool) -> None:
     assert again.slots(new).tolist() == replica.slots(new).tolist()
 
 
+def test_a_restart_of_what_is_in_use_leaves_the_windows_their_slots() -> None:
+    replica, other = Replica(), Replica()
+    other.put(other.slots(np.array([5, 9, 2])), np.array([5.0, 9.0, 2.0]), at=3)
+    held = replica.index.slots_of(np.array([7, 9, 8]), add=True)
+    replica.index.hold(held)
+    replica.put(held[:2], np.array([70.0, 90.0]), at=1)
+    replica.restore(other.snapshot())
+    assert replica.index.keys_at(held).tolist() == [7, 9, 8]
+    np.testing.assert_equal(replica.value[held], [np.nan, 9.0, np.nan])
+    assert replica.keys(replica.used()).tolist() == [5, 9, 2]
+    replica.index.release(held)
+    replica.index.check()
+    assert (len(replica.index), len(replica)) == (3, 3)
+
+
 def test_images_that_contradict_each_other_are_refused() -> None:
     replica, again = Replica(), Replica()
     image = replica.images(replica.slots(np.array([1, 2])))

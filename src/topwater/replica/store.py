@@ -118,7 +118,6 @@ class Replica:
     arrival: SlotColumn
     arrivals: int
     _lent: IntArray
-    _arrivals: int
 
     names = tuple(_COLUMNS)
 
@@ -126,7 +125,14 @@ class Replica:
         self.limit = limit
         self.memory = memory
         self.learnt = 0
-        self._clear()
+        self.index = KeySlots()
+        self._rows = SlotRows()
+        self._lent = np.empty(0, np.int64)
+        self.arrivals = 0
+        self._key_bytes = 0
+        for name, (dtype, empty) in _COLUMNS.items():
+            setattr(self, name, SlotColumn(self._rows, dtype, empty))
+        self.presence.data[0] = _FIRST_PRESENCE
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -348,26 +354,20 @@ class Replica:
         return self.images(self.used()).drop_columns(["slot", "arrival"])
 
     def restore(self, table: pa.Table) -> None:
-        """Become, whatever was in it, the replica that wrote ``table``."""
+        """Become, whatever was in it, the replica that wrote ``table``.
+
+        Keys in windows keep their slots.
+        """
         names = [name for name in _COLUMNS if name != "arrival"]
         _require(table, "key", *names)
-        self._clear()
+        self.forget(self.used())
+        self.arrivals = 0
         self._fill(self.index.slots_of(table.column("key"), add=True), table, names)
 
     def _fill(self, slots: IntArray, table: pa.Table, names: list[str]) -> None:
         self.keep(slots)
         for name in names:
             getattr(self, name)[slots] = column(table, name)
-
-    def _clear(self) -> None:
-        self.index = KeySlots()
-        self._rows = SlotRows()
-        self._lent = np.empty(0, np.int64)
-        self.arrivals = 0
-        self._key_bytes = 0
-        for name, (dtype, empty) in _COLUMNS.items():
-            setattr(self, name, SlotColumn(self._rows, dtype, empty))
-        self.presence.data[0] = _FIRST_PRESENCE
 
 
 def _require(table: pa.Table, *names: str) -> None:
