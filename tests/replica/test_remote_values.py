@@ -77,3 +77,28 @@ def test_without_a_single_number_nothing_is_shown_unless_there_is_a_default() ->
     restored = Replica()
     restored.restore(replica.snapshot())
     assert RemoteValues(restored).assumed(slots) == ["null", "never"]
+
+
+@pytest.mark.parametrize("default", [None, 3.0])
+def test_values_follow_whatever_happens_to_the_replica(default: float | None) -> None:
+    rng = np.random.default_rng(6)
+    replica = Replica()
+    values = RemoteValues(replica, default)
+    for step in range(60):
+        slots = replica.slots(rng.choice(30, 5, replace=False))
+        if step % 4 == 3:
+            replica.forget(slots)
+        elif step % 4 == 2:
+            replica.miss(slots, step)
+        elif step % 10 == 9:
+            replica.restore(replica.snapshot())
+        else:
+            drawn = rng.normal(size=5)
+            replica.put(slots, np.where(drawn > 1, np.nan, drawn), step)
+        used = replica.used()
+        value, known = replica.value[used], replica.known(used)
+        finite = np.sort(value[np.isfinite(value)])
+        typical = finite.mean() if len(finite) else default or 0.0
+        right = np.where(known, value if default is None else np.nan_to_num(value, nan=3.0), typical)
+        np.testing.assert_equal(values.of_slots(used), right)
+        assert values.of_keys(np.array([999])).tolist() == [typical]

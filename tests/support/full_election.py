@@ -231,7 +231,8 @@ class FullRefresher(Refresher):
 def drawn(model: ValueModel, values: FloatArray, rng: np.random.Generator) -> FloatArray:
     """All values, after a change in each world."""
     shape = (_WORLDS, len(values))
-    return model.draw(values, np.ones(shape, bool), rng).reshape(shape)
+    columns = np.tile(np.arange(len(values)), _WORLDS)
+    return model.draw(values, columns, np.ones(shape, bool), rng).reshape(shape)
 
 
 def full_rank(policy: Policy, proposal: FullProposal) -> IntArray:

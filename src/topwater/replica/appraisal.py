@@ -166,10 +166,11 @@ class Appraisal:
         )
         rng = np.random.default_rng([self._beliefs.seed, proposal.window])
         moved = rng.random((_WORLDS, len(near))) < stale
-        could_be = values.draw(value, moved, rng)
+        column = columns_of(moved)
+        could_be = values.draw(value, column, moved, rng)
         believed = proposal.places.score_of(near)
         worlds = np.tile(believed, (_WORLDS, 1))
-        scores = proposal.score_at(near[columns_of(moved)], could_be)
+        scores = proposal.score_at(near[column], could_be)
         worlds[moved] = np.where(np.isfinite(scores), scores, -np.inf)
         found = gain_of_knowing(believed, worlds, proposal.k, self._beliefs.aim)
         order = np.argsort(near)

@@ -212,22 +212,24 @@ class ValueModel:
         expected, quantiles = self._expected(values), self._quantiles(count)
         return expected + quantiles.min(), expected + quantiles.max()
 
-    def draw(self, values: FloatArray, where: BoolArray, rng: np.random.Generator) -> FloatArray:
-        """Random draws of what each value could be after a change.
+    def draw(
+        self, values: FloatArray, columns: IntArray, where: BoolArray, rng: np.random.Generator
+    ) -> FloatArray:
+        """Random draws of what values could be after a change.
 
         Parameters
         ----------
         values
             The values.
-        where
-            A row for each time that all of them are drawn, a column a value: those that are
-            wanted, in the order in which they are returned.
+        columns, where
+            Those that are wanted: see :func:`columns_of`. There is a row for each time that all
+            values are drawn.
         rng
             Gives the same draws, whatever is wanted.
         """
         noise = self._residuals if len(self._residuals) else np.zeros(1)
         drawn = rng.integers(0, len(noise), size=where.shape)[where]
-        return np.asarray(self._expected(values)[columns_of(where)] + noise[drawn])
+        return np.asarray(self._expected(values)[columns] + noise[drawn])
 
     def snapshot(self) -> dict[str, Any]:
         """For JSON."""
@@ -255,7 +257,8 @@ class ValueModel:
 
 def columns_of(where: BoolArray) -> IntArray:
     """The column of each place that is marked, row by row; faster than by ``nonzero``."""
-    return np.asarray(np.flatnonzero(where) % max(1, where.shape[1]))
+    rows, columns = where.shape
+    return np.asarray(np.tile(np.arange(columns), (rows, 1))[where])
 
 
 def seconds_since(fetched: IntArray, now: Millis) -> FloatArray:

@@ -182,9 +182,11 @@ class Border:
         Any that is above all that are shown will do: it is not looked for further.
         """
         near = self.first(max(JUDGED, self._k + 1))[len(self.shown.rows) :]
-        found = float(self._highs(near).max(initial=-np.inf))
-        if len(self.shown.low) and found > self.shown.low.max():
-            return found
+        # The present scores often will do; if not, those that the first could have.
+        for highs in (self._proposal.places.score_of, self._highs):
+            found = float(highs(near).max(initial=-np.inf))
+            if len(self.shown.low) and found > self.shown.low.max():
+                return found
         rows = np.flatnonzero(self._proposal.inside)
         rows = np.setdiff1d(rows, np.concatenate([self.shown.rows, near]), assume_unique=True)
         bound = np.maximum(self._greatest(rows), self._proposal.places.score_of(rows))

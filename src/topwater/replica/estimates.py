@@ -81,9 +81,9 @@ class Estimates:
         value = self._values.of_slots(slots)
         moved = rng.random((_SCENARIOS, len(rows))) < self.stale(slots, view.end)
         usual = np.where(np.isnan(value), model.mean, value)
-        could_be = model.draw(usual, moved, rng)
-        at = rows[columns_of(moved)]
-        columns = {name: column[at] for name, column in view.values.items()}
+        column = columns_of(moved)
+        could_be = model.draw(usual, column, moved, rng)
+        columns = {name: each[rows][column] for name, each in view.values.items()}
         worlds = np.tile(scores[rows], (_SCENARIOS, 1))
         worlds[moved] = self._terms.scores(columns, could_be)
         return worlds

@@ -196,12 +196,17 @@ class Refresher:
             age=np.where(fetched == NEVER, -1, view.end - fetched),
             confidence=1.0 - self._estimates.stale(slots[top], view.end),
             assumed=self.values.assumed(slots[top]),
-            exact=bool(np.all(self.replica.fetched[slots] == view.end))
-            and not freshness.nothing_usable,
+            exact=self._all_read(view) and not freshness.nothing_usable,
             look_ups=look_ups,
             freshness=freshness,
             unscored=int(np.count_nonzero(unscored)),
         )
+
+    def _all_read(self, view: WindowView) -> bool:
+        """Whether every key of a window was read for its answer."""
+        if len(self.replica) < len(view):
+            return False
+        return bool(np.all(self.replica.fetched[view.slots] == view.end))
 
     def _freshness(
         self, look_ups: LookUps, precision: float, ndcg: float, without_value: int

@@ -9,6 +9,9 @@ from topwater.problems import FAILED, NEVER
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
 
+_NOWHERE: IntArray = np.array([2**40])
+"""A slot that no key has."""
+
 
 class RemoteValues:
     """The remote values that scores are made of.
@@ -27,14 +30,22 @@ class RemoteValues:
     def __init__(self, replica: Replica, default: float | None = None) -> None:
         self._replica = replica
         self._default = default
+        self._edition = -1
+        self._by_row = np.empty(0)
 
     def of_slots(self, slots: IntArray) -> FloatArray:
-        """The value of the key in each slot."""
-        value = self._replica.value[slots]
+        """The value of the key in each slot.  O(slots), and O(keys known) if they changed."""
+        if self._edition != self._replica.edition:
+            self._by_row = self._taken()
+            self._edition = self._replica.edition
+        return np.asarray(self._by_row[self._replica.rows(slots)])
+
+    def _taken(self) -> FloatArray:
+        """What is taken for the value in each row of the replica."""
+        value = self._replica.value.data
         if self._default is not None:
             value = np.where(np.isnan(value), self._default, value)
-        known = self._replica.known(slots)
-        return value if known.all() else np.where(known, value, self._typical())
+        return np.where(self._replica.fetched.data == UNASKED, self._typical(), value)
 
     def shown(self, slots: IntArray) -> FloatArray:
         """The same for an answer's rows; NaN where nothing is known, and 0 is only assumed."""
@@ -68,7 +79,7 @@ class RemoteValues:
         values = np.full(len(keys), np.nan)
         values[met] = self.of_slots(slots[met])
         if not met.all():
-            values[~met] = self._typical()
+            values[~met] = self.of_slots(_NOWHERE)
         return values
 
     def _typical(self) -> float:

@@ -41,7 +41,7 @@ class SlotRows:
 
     def of(self, slots: IntArray) -> npt.NDArray[np.int32]:
         """The row of each slot.  O(slots)."""
-        if np.max(slots, initial=-1) < len(self._row_of):
+        if slots.max(initial=-1) < len(self._row_of):
             return np.asarray(self._row_of[slots])
         inside = slots < len(self._row_of)
         return np.where(inside, self._row_of[np.where(inside, slots, 0)], 0)

@@ -222,6 +222,10 @@ class Replica:
         value = self.value.data
         return np.asarray(value[np.isfinite(value)])
 
+    def rows(self, slots: IntArray) -> IntArray:
+        """Where the columns hold what is known of each slot; 0 for nothing."""
+        return self._rows.of(slots)
+
     def known(self, slots: IntArray) -> BoolArray:
         """Whether each was ever fetched."""
         return np.asarray(np.not_equal(self.fetched[slots], NEVER))
