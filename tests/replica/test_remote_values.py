@@ -99,6 +99,8 @@ def test_values_follow_whatever_happens_to_the_replica(default: float | None) ->
         value, known = replica.value[used], replica.known(used)
         finite = np.sort(value[np.isfinite(value)])
         typical = finite.mean() if len(finite) else default or 0.0
-        right = np.where(known, value if default is None else np.nan_to_num(value, nan=3.0), typical)
+        right = np.where(
+            known, value if default is None else np.nan_to_num(value, nan=3.0), typical
+        )
         np.testing.assert_equal(values.of_slots(used), right)
         assert values.of_keys(np.array([999])).tolist() == [typical]

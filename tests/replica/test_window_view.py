@@ -131,4 +131,7 @@ def test_the_best_are_those_of_the_full_sort(seed: int, text: bool, lazy: bool) 
     assert view.best_first(scores).tolist() == full.tolist()
     for most in (0, 1, 5, len(full), len(view) + 1):
         assert view.best_first(scores, most).tolist() == full[:most].tolist(), most
+        some = np.flatnonzero(np.arange(len(view)) % 3 != seed % 3)
+        right = full[np.isin(full, some)][:most]
+        assert view.best_first(scores, most, some).tolist() == right.tolist(), most
     assert view.keys_at(full).tolist() == view.keys[full].tolist()

@@ -88,9 +88,7 @@ class WindowPlaces:
     def best_of(self, rows: IntArray, most: int) -> IntArray:
         """The best of these rows, best first; those that are not ranked by key."""
         inside, at = self._in_view(rows)
-        among = np.full(len(self._scores), np.nan)
-        among[at] = self._scores[at]
-        ranked = self._view.best_first(among, most)
+        ranked = self._view.best_first(self._scores, most, at)
         if len(ranked) >= most or len(ranked) == len(rows):
             return self._proposed(ranked)
         others = by_key(self._view, at[~self._finite[at]], most - len(ranked))
@@ -114,11 +112,12 @@ class WindowPlaces:
 
     def _in_view(self, rows: IntArray) -> tuple[BoolArray, IntArray]:
         """Which of the proposed rows are of the view, and which rows of it they are."""
-        if self._rows is None:
-            inside = rows < len(self._scores)
-            return inside, rows[inside]
-        inside = rows < len(self._rows)
-        return inside, self._rows[rows[inside]]
+        count = len(self._scores) if self._rows is None else len(self._rows)
+        inside, at = np.ones(len(rows), bool), rows
+        if rows.max(initial=-1) >= count:
+            inside = rows < count
+            at = rows[inside]
+        return inside, at if self._rows is None else self._rows[at]
 
     def _proposed(self, at: IntArray) -> IntArray:
         """The proposed rows among these rows of the view, in the same order."""
@@ -157,7 +156,7 @@ class WindowPlaces:
         tied = np.flatnonzero(self._sorted[places + 1] == scores)
         if len(tied):
             equal = np.isin(-self._scores, np.unique(scores[tied]))
-            order = self._view.best_first(np.where(equal, self._scores, np.nan))
+            order = self._view.best_first(self._scores, among=np.flatnonzero(equal))
             rank = np.empty(len(self._scores), np.int64)
             rank[order] = np.arange(len(order))
             start = np.searchsorted(-self._scores[order], scores[tied], side="left")

@@ -92,12 +92,16 @@ class WindowView:
             return np.asarray(self.names[rows])
         return self.names.keys_at(self.slots[rows])
 
-    def best_first(self, scores: FloatArray, most: int | None = None) -> IntArray:
+    def best_first(
+        self, scores: FloatArray, most: int | None = None, among: IntArray | None = None
+    ) -> IntArray:
         """Rows with a score, best first: score, then the younger, then the smaller key.
 
-        With ``most`` only so many of them are given, and sorted: O(rows + most · log most).
+        With ``most`` only so many of them are given, and sorted: O(rows + most · log most). With
+        ``among`` only some rows are looked at.
         """
-        rows = np.flatnonzero(np.isfinite(scores))
+        rows = _contenders(scores if among is None else scores[among], most)
+        rows = rows if among is None else among[rows]
         if most is not None and most < len(rows):
             rows = self._first(rows, scores, most)
         rows = rows[np.lexsort((-self.last_event[rows], -scores[rows]))]
@@ -132,6 +136,16 @@ class WindowView:
         run = np.cumsum(np.append(True, ~same))[tied]
         rows[tied] = rows[tied][np.lexsort((self.keys_at(rows[tied]), run))]
         return rows
+
+
+def _contenders(scores: FloatArray, most: int | None) -> IntArray:
+    """Where scores are numbers; with ``most``, only as many as may be among the best."""
+    wanted = np.isfinite(scores)
+    if most is not None and 0 < most < len(scores):
+        numbers = scores if wanted.all() else np.where(wanted, scores, -np.inf)
+        at = len(scores) - most
+        wanted &= numbers >= np.partition(numbers, at)[at]
+    return np.flatnonzero(wanted)
 
 
 def _upper(rows: IntArray, by: FloatArray | IntArray, count: int) -> tuple[IntArray, IntArray]:
