@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
@@ -222,7 +223,7 @@ class Replica:
         value = self.value.data
         return np.asarray(value[np.isfinite(value)])
 
-    def rows(self, slots: IntArray) -> IntArray:
+    def rows(self, slots: IntArray) -> npt.NDArray[np.int32]:
         """Where the columns hold what is known of each slot; 0 for nothing."""
         return self._rows.of(slots)
 
