@@ -30,7 +30,7 @@ class RemoteValues:
     def __init__(self, replica: Replica, default: float | None = None) -> None:
         self._replica = replica
         self._default = default
-        self._edition = -1
+        self._edition: tuple[int, int] | None = None
         self._by_row = np.empty(0)
 
     def of_slots(self, slots: IntArray) -> FloatArray:

@@ -82,11 +82,17 @@ class SlotColumn:
         Which row belongs to a slot.
     dtype, empty
         Of the numbers, and what a slot has of which nothing is known.
+
+    Attributes
+    ----------
+    writes
+        How often something was written: who derives something from it sees if that is out of date.
     """
 
     def __init__(self, rows: SlotRows, dtype: npt.DTypeLike, empty: float) -> None:
         self._rows = rows
         self.empty = empty
+        self.writes = 0
         self.data: npt.NDArray[Any] = np.full(_LEAST, empty, dtype)
         """By row; those that are free hold what is empty."""
 
@@ -94,11 +100,17 @@ class SlotColumn:
         return self.data[self._rows.of(slots)]
 
     def __setitem__(self, slots: Any, numbers: Any) -> None:
-        self.data[self._rows.of(slots)] = numbers
+        self.put(self._rows.of(slots), numbers)
+
+    def put(self, rows: Any, numbers: Any) -> None:
+        """Write by row."""
+        self.writes += 1
+        self.data[rows] = numbers
 
     def reserve(self, size: int) -> None:
         """Have so many rows."""
         if size > len(self.data):
+            self.writes += 1
             self.data = grown(self.data, max(size, 2 * len(self.data)), self.empty)
 
 

@@ -223,6 +223,11 @@ class Replica:
         value = self.value.data
         return np.asarray(value[np.isfinite(value)])
 
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Others whenever a value, or when it was fetched, may be another one."""
+        return self.value.writes, self.fetched.writes
+
     def rows(self, slots: IntArray) -> npt.NDArray[np.int32]:
         """Where the columns hold what is known of each slot; 0 for nothing."""
         return self._rows.of(slots)
@@ -320,7 +325,7 @@ class Replica:
         """Drop what is remembered in these slots; a key in no window loses its slot too."""
         rows = self._rows.leave(slots)
         for name, (_, empty) in _COLUMNS.items():
-            getattr(self, name).data[rows] = empty
+            getattr(self, name).put(rows, empty)
         self._key_bytes -= int(self.index.bytes_at(slots).sum())
         self.index.release(slots)
 
