@@ -13,7 +13,6 @@ from topwater import Formula, TopKQuery, sliding
 from topwater.model import Counts
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.reduction import PartialBatch, reduce_batch
-from topwater.spark import sieve
 from topwater.spark.sieve import MARK, plain, read_partial_batch, sieved
 from topwater.spark.stage_one import PORTIONS
 
@@ -186,8 +185,5 @@ def test_the_rest_is_left_to_python(spark: SparkSession, query: TopKQuery, schem
     assert sieved(spark.createDataFrame([], schema), query, PORTIONS, 1) is None
 
 
-def test_the_class_is_made_once(spark: SparkSession) -> None:
-    events = spark.createDataFrame([], "at bigint, x double, id bigint")
-    assert in_java(events, QUERY) == []
-    made = sieve._loaded(spark)
-    assert sieve._loaded(spark.newSession()) is made
+def test_no_rows_make_no_portion(spark: SparkSession) -> None:
+    assert in_java(spark.createDataFrame([], "at bigint, x double, id bigint"), QUERY) == []

@@ -20,7 +20,7 @@ from topwater.spark.stage_one import PORTIONS
 from topwater.validation import whole_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -43,14 +43,18 @@ def beats(spark: SparkSession, windows: Windows, patience: Millis, shards: int) 
     return times.mapInArrow(partial(_beating, windows, shards), PORTIONS)
 
 
+def _unpacked(packed: bytes) -> tuple[PartialBatch]:
+    return (PartialBatch.unpack(packed),)
+
+
 def heeded(
-    rows: list[Row], read: Callable[[bytes], PartialBatch] = PartialBatch.unpack
+    rows: list[Row], read: Callable[[bytes], Iterable[PartialBatch]] = _unpacked
 ) -> list[PartialBatch]:
     """The parts of a micro-batch; heartbeats only if nothing else tells the time."""
-    told = [read(bytes(row.portion)) for row in rows if row.task != BEAT]
+    told = [part for row in rows if row.task != BEAT for part in read(bytes(row.portion))]
     if any(len(part.times) for part in told):
         return told
-    return told + [read(bytes(row.portion)) for row in rows if row.task == BEAT]
+    return told + [part for row in rows if row.task == BEAT for part in read(bytes(row.portion))]
 
 
 def _beating(

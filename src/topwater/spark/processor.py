@@ -23,15 +23,15 @@ from topwater.monitor.journal import Head, Journal
 from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.spark import partials, sieve
 from topwater.spark.answer_rows import packed, packed_figures, packed_late
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
 from topwater.spark.shipping import Parcel, opened
-from topwater.spark.sieve import MARK, plain, read_partial_batch
 from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
@@ -122,12 +122,14 @@ class MonitorProcessor(StatefulProcessor):
                 found.append(packed_figures({how: 1, **figures}))
         return (Row(**row) for row in found)
 
-    def _read(self, query: TopKQuery, shard: int, packed: bytes) -> PartialBatch:
-        if not packed.startswith(MARK):
-            return PartialBatch.unpack(packed)
-        # What Java sends is for all shards: it does not know which key is whose.
-        parts = read_partial_batch(packed, plain(query)).split(self._shards)
-        return next(islice(parts, shard, None))
+    def _read(self, query: TopKQuery, shard: int, packed: bytes) -> Iterable[PartialBatch]:
+        if packed.startswith(partials.MARK):
+            return partials.read_partials(packed, query)
+        if not packed.startswith(sieve.MARK):
+            return [PartialBatch.unpack(packed)]
+        # What the sieve sends is for all shards: it does not know which key is whose.
+        parts = sieve.read_partial_batch(packed, sieve.plain(query)).split(self._shards)
+        return islice(parts, shard, shard + 1)
 
     def _journal(self, shard: int) -> tuple[Journal, str]:
         """The monitor of a shard with its journal, and how it was come by."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from topwater.scoring import Score
 
-_EXACT = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
+EXACT = (BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType)
 
 
 def quoted(name: str) -> Column:
@@ -50,7 +50,7 @@ def rank_score(score: Score, schema: StructType) -> Column | None:
     if not isinstance(expression, Expression) or score.running:
         return None
     types = {field.name: field.dataType for field in schema}
-    exact = all(isinstance(types.get(name), _EXACT) for name in expression.columns)
+    exact = all(isinstance(types.get(name), EXACT) for name in expression.columns)
     if not exact or not _translatable(expression.tree):
         return None
     value = _column(expression.tree)

@@ -21,6 +21,7 @@ from pyspark import TaskContext
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.query import TopKQuery
 from topwater.scoring import Formula
+from topwater.spark.partials import aggregated
 from topwater.spark.score_columns import quoted, rank_score
 from topwater.spark.sieve import sieved
 from topwater.spark.workers import set_modules_aside
@@ -43,9 +44,10 @@ _SCORE = "the score"
 
 def reduced(events: DataFrame, query: TopKQuery, shards: int) -> DataFrame:
     """The portions of a stream of events, made in Java where that is possible."""
-    in_java = sieved(events, query, PORTIONS, shards)
-    if in_java is not None:
-        return in_java
+    for in_java in (sieved, aggregated):
+        portions = in_java(events, query, PORTIONS, shards)
+        if portions is not None:
+            return portions
     columns, inside = crossing(query, events.schema)
     return events.select(*columns).mapInArrow(_reducer(inside.to_json(), shards), PORTIONS)
 
