@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import resources
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from pyspark.errors import PySparkAttributeError
 
-from topwater.spark.java_classes import loaded, within_reach
+from topwater.spark.java_classes import FILES, loaded, within_reach
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,3 +36,9 @@ def test_it_is_not_behind_spark_connect() -> None:
             )
 
     assert not within_reach(cast("DataFrame", SimpleNamespace(sparkSession=Remote())))
+
+
+def test_every_file_belongs_to_a_class() -> None:
+    there = {each.name for each in resources.files("topwater.spark").iterdir()}
+    known = {file for files in FILES.values() for file in files}
+    assert {name for name in there if name.endswith(".java")} == known

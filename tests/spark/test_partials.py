@@ -50,7 +50,7 @@ FUNCTIONS = ("sum", "mean", "min", "max", "last")
 
 def odd(rng: np.random.Generator, column: list[Any], values: Sequence[Any]) -> list[Any]:
     for at in rng.integers(0, len(column), len(column) // 10):
-        column[at] = values[rng.integers(len(values))]
+        column[at] = values[int(rng.integers(len(values)))]
     return column
 
 
@@ -93,7 +93,9 @@ def events_of(rng: np.random.Generator, rows: int, *, group: pa.DataType | None)
     table = {"at": times(rng, rows, moment), "id": keys(rng, rows, kind, int(rng.choice([9, 60])))}
     if group is not None:
         table["team"] = keys(rng, rows, group, 4)
-    table["beat"] = pa.array([BEATS[each] for each in rng.integers(0, len(BEATS), rows)])
+    table["beat"] = pa.array(
+        [BEATS[each] for each in rng.integers(0, len(BEATS), rows)], pa.bool_()
+    )
     return pa.table(table | {name: numbers(rng, rows, name) for name in NUMBERS})
 
 
@@ -125,16 +127,12 @@ def one_file(spark: SparkSession, folder: Path, table: pa.Table) -> DataFrame:
     return spark.read.parquet(str(folder)).coalesce(1)
 
 
-def in_java(
-    events: DataFrame, query: TopKQuery, shards: int = 1
-) -> list[tuple[int, PartialBatch]]:
+def in_java(events: DataFrame, query: TopKQuery, shards: int = 1) -> list[tuple[int, PartialBatch]]:
     found = aggregated(events, query, PORTIONS, shards)
     assert found is not None
     rows = sorted(found.collect(), key=lambda row: (row.task, row.part))
     assert all(bytes(row.portion).startswith(MARK) for row in rows)
-    return [
-        (row.shard, part) for row in rows for part in read_partials(bytes(row.portion), query)
-    ]
+    return [(row.shard, part) for row in rows for part in read_partials(bytes(row.portion), query)]
 
 
 def told(parts: Iterable[tuple[int, PartialBatch]]) -> dict[tuple[Any, ...], Any]:
@@ -151,9 +149,8 @@ def told(parts: Iterable[tuple[int, PartialBatch]]) -> dict[tuple[Any, ...], Any
 
 
 def bits_of(column: pa.ChunkedArray) -> list[Any]:
-    if pa.types.is_floating(column.type):
-        return np.asarray(column).view(np.int64).tolist()
-    return column.to_pylist()
+    bits = np.asarray(column).view(np.int64) if pa.types.is_floating(column.type) else column
+    return list(bits.tolist())
 
 
 def table_bits(table: pa.Table) -> list[tuple[str, str, list[Any]]]:
@@ -185,7 +182,7 @@ def test_so_are_those_of_groups(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", [None, pa.string(), pa.int64()], ids=["none", "text", "numbers"])
-@pytest.mark.parametrize("seed", range(100, 200))
+@pytest.mark.parametrize("seed", range(100, 140))
 def test_many_portions_are_the_same(
     spark: SparkSession, tmp_path: Path, seed: int, kind: pa.DataType | None
 ) -> None:
@@ -198,9 +195,7 @@ def test_tasks_are_told_apart_and_together_make_the_whole(
     rng = np.random.default_rng(4)
     table = events_of(rng, 2_000, group=None)
     query = replace(COUNT, take={"n": "count", "most": "max(single)"})
-    parts = [
-        part for _, part in in_java(one_file(spark, tmp_path, table).repartition(3), query)
-    ]
+    parts = [part for _, part in in_java(one_file(spark, tmp_path, table).repartition(3), query)]
     assert len(parts) == 3
     ((_, whole),) = reduce_for_shards(query, table)
     together(query, parts, whole)

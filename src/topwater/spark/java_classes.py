@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, SparkSession
 
-_FILES = {
+FILES = {
     "Sieve": ("Sieve.java",),
     "Partials": ("Partials.java", "PartialTable.java", "PartialBytes.java"),
 }
@@ -92,8 +92,9 @@ def _compiled(spark: SparkSession, name: str) -> list[tuple[str, bytes]]:
     jvm = _jvm(spark)
     made = jvm.java.util.HashMap()
     util = jvm.org.codehaus.commons.compiler.util.resource
-    sources = spark.sparkContext._gateway.new_array(util.Resource, len(_FILES[name]))
-    for at, file in enumerate(_FILES[name]):
+    gateway: Any = spark.sparkContext._gateway
+    sources = gateway.new_array(util.Resource, len(FILES[name]))
+    for at, file in enumerate(FILES[name]):
         text = resources.files("topwater.spark").joinpath(file).read_text()
         sources[at] = util.StringResource(f"topwater/{file}", text)
     janino = jvm.org.codehaus.janino

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from topwater.model import IntArray, Key
     from topwater.query import TopKQuery
-    from topwater.scoring.aggregates import Aggregation
+    from topwater.scoring.aggregates import Aggregate, Aggregation
 
 MARK = b"topparts"
 """How the bytes begin that Java has packed."""
@@ -90,9 +90,15 @@ def read_partials(packed: bytes, query: TopKQuery) -> Iterator[PartialBatch]:
 
 def _totals(aggregation: Aggregation) -> list[str]:
     """What is asked of the values, as Java wants it told, each once."""
-    numbers = {name: at for at, name in enumerate(aggregation.columns)}
-    asked = [each for each in aggregation.aggregates.values() if each.column is not None]
-    return [*dict.fromkeys(f"{_SIGNS[each.function]}{numbers[each.column]}" for each in asked)]
+    told = (_told(aggregation, each) for each in aggregation.aggregates.values())
+    return [each for each in dict.fromkeys(told) if each is not None]
+
+
+def _told(aggregation: Aggregation, each: Aggregate) -> str | None:
+    """A sign for the function, and the number of the column; None for a count."""
+    if each.column is None:
+        return None
+    return f"{_SIGNS[each.function]}{aggregation.columns.index(each.column)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +167,10 @@ class _Portion:
         time = query.window.start + 1 + pane * query.window.pane + self.times
         columns: dict[str, Any] = {"pane": pane, "key": self._keys(), "time": time}
         counts = self.counts.astype(np.float64)
-        numbers = {name: at for at, name in enumerate(aggregation.columns)}
-        order = {total: at for at, total in enumerate(_totals(aggregation))}
+        totals = dict(zip(_totals(aggregation), self.totals, strict=True))
         for name, each in aggregation.aggregates.items():
-            if each.column is None:
-                columns[name] = counts
-                continue
-            columns[name] = self.totals[order[f"{_SIGNS[each.function]}{numbers[each.column]}"]]
+            told = _told(aggregation, each)
+            columns[name] = counts if told is None else totals[told]
             if each.function == "mean":
                 columns[f"{name}#"] = counts
         return pa.table(columns)
@@ -175,13 +178,12 @@ class _Portion:
     def names(self) -> list[Key]:
         """The names of the groups that have one."""
         if not len(self.group_ends):
-            return self.group_numbers.tolist()
+            numbers: list[Key] = self.group_numbers.tolist()
+            return numbers
         start = self.text + (int(self.key_ends[-1]) if len(self.key_ends) else 0)
-        ends = start + self.group_ends.astype(np.int64)
-        begins = [start, *ends[:-1].tolist()]
-        return [
-            self.packed[begin:end].decode() for begin, end in zip(begins, ends.tolist(), strict=True)
-        ]
+        ends = (start + self.group_ends.astype(np.int64)).tolist()
+        spans = zip([start, *ends[:-1]], ends, strict=True)
+        return [self.packed[begin:end].decode() for begin, end in spans]
 
     def _keys(self) -> pa.Array | IntArray:
         if not self.flags & _TEXT:
