@@ -48,9 +48,9 @@ final class PartialBytes {
                     sum.reset();
                     int begin = table.begin(row);
                     sum.update(table.bytes, begin, table.begin(row + 1) - begin);
-                    shards[row] = (int) (sum.getValue() % plan.shards);
+                    shards[row] = shard(sum.getValue());
                 } else {
-                    shards[row] = shard(table.cells[row * table.width]);
+                    shards[row] = shard(mixed(table.cells[row * table.width]));
                 }
             }
         }
@@ -78,14 +78,18 @@ final class PartialBytes {
         if (group.name instanceof byte[]) {
             CRC32 sum = new CRC32();
             sum.update((byte[]) group.name);
-            return (int) (sum.getValue() % plan.shards);
+            return shard(sum.getValue());
         }
-        return shard(((Long) group.name).longValue());
+        return shard(mixed(((Long) group.name).longValue()));
     }
 
-    /** The same as topwater/monitor/shards.py has. */
-    private int shard(long key) {
-        return (int) ((key * 0x9E3779B97F4A7C15L >>> 33) % plan.shards);
+    /** The same as topwater/monitor/shards.py has: a range of buckets is a shard. */
+    private int shard(long hash) {
+        return (int) (hash % plan.buckets * plan.shards / plan.buckets);
+    }
+
+    private static long mixed(long key) {
+        return key * 0x9E3779B97F4A7C15L >>> 33;
     }
 
     private byte[] portion(int shard, int[] shards) {

@@ -40,6 +40,7 @@ public final class Partials implements MapPartitionsFunction {
     final char[] functions;
     final int[] sources;
     final int shards;
+    final int buckets;
 
     /**
      * All times are the query's own, in milliseconds, but farthest, which is in ticks.
@@ -58,7 +59,8 @@ public final class Partials implements MapPartitionsFunction {
             boolean groups,
             int values,
             String totals,
-            int shards) {
+            int shards,
+            int buckets) {
         this.start = start;
         this.pane = pane;
         this.micros = micros;
@@ -76,6 +78,7 @@ public final class Partials implements MapPartitionsFunction {
             sources[i] = Integer.parseInt(each[i].substring(1));
         }
         this.shards = shards;
+        this.buckets = buckets;
     }
 
     public Iterator call(Iterator rows) {

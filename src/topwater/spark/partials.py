@@ -63,7 +63,7 @@ def aggregated(events: DataFrame, query: TopKQuery, schema: str, shards: int) ->
     columns = [time, keys, *beats, *([] if group is None else [group[1]]), *numbers]
     windows = query.window
     settings = (windows.start, windows.pane, per > 1, FARTHEST * per, text, bool(beats))
-    asked = (group is not None, len(numbers), " ".join(_totals(aggregation)), shards)
+    asked = (group is not None, len(numbers), " ".join(_totals(aggregation)), shards, shards)
     return mapped(events, columns, schema, "Partials", *settings, *asked)
 
 
