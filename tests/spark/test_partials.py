@@ -248,7 +248,7 @@ def test_so_do_very_many_panes(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_a_task_that_is_tried_again_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
     events = one_file(spark, tmp_path, events_of(np.random.default_rng(3), 900, group=None))
-    found = aggregated(events, replace(COUNT, take={"t": "sum(float)"}), PORTIONS, 2)
+    found = aggregated(events, replace(COUNT, take={"n": "sum(float)"}), PORTIONS, 2)
     assert found is not None
     assert found.collect() == found.collect()
 

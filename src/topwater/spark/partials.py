@@ -19,6 +19,7 @@ import pyarrow as pa
 from topwater.model import Counts
 from topwater.monitor.event_time import PaneTimes
 from topwater.monitor.reduction import PartialBatch
+from topwater.monitor.shards import BUCKETS
 from topwater.spark import java_columns
 from topwater.spark.java_classes import mapped, within_reach
 from topwater.windows import FARTHEST
@@ -63,7 +64,7 @@ def aggregated(events: DataFrame, query: TopKQuery, schema: str, shards: int) ->
     columns = [time, keys, *beats, *([] if group is None else [group[1]]), *numbers]
     windows = query.window
     settings = (windows.start, windows.pane, per > 1, FARTHEST * per, text, bool(beats))
-    asked = (group is not None, len(numbers), " ".join(_totals(aggregation)), shards, shards)
+    asked = (group is not None, len(numbers), " ".join(_totals(aggregation)), shards, BUCKETS)
     return mapped(events, columns, schema, "Partials", *settings, *asked)
 
 
