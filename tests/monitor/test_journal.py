@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.support.journal_store import JournalStore
+from tests.support.journal_store import JournalStore, kept, plain
 from tests.support.scenarios import QUERIES, Scenario, scenario
 from topwater import StateError, TopKMonitor, TopKQuery, sliding, tumbling
 from topwater.monitor import Monitor, build_monitor, strand
 from topwater.monitor.journal import Head, Journal, snapshot_from
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.replica import RefreshSettings
-from topwater.tables import unpack
 
 if TYPE_CHECKING:
     from topwater import Answer
@@ -37,26 +36,6 @@ def stepped(journal: Journal, file: pa.Table) -> list[Answer]:
     ]
     monitor.admit(*parts)
     return monitor.close_until(monitor.watermark or 0)
-
-
-def kept(each: Scenario, monitor: Monitor) -> list[object]:
-    """All that later answers depend on: a list may still hold what a new one lets go."""
-    again = build_monitor(each.query, monitor.snapshot(), source=each.source)
-    return plain(again.snapshot())
-
-
-def plain(state: bytes) -> list[object]:
-    """A snapshot, without the order of rows that no answer depends on."""
-    table, meta = unpack(state)
-    found: list[object] = [meta]
-    for name in ("state", "part"):
-        if name in table.column_names:
-            found += [plain(part) for part in table.column(name).to_pylist()]
-            table = table.drop_columns(name)
-    order = [(name, "ascending") for name in ("pane", "time", "key") if name in table.column_names]
-    if order and table.num_rows:
-        table = table.sort_by(order)
-    return [*found, repr(table.to_pydict())]  # by its text a NaN equals another
 
 
 FORGETFUL = RefreshSettings.of({"remote": "followers", "budget": 3, "limit": 9})
@@ -82,11 +61,11 @@ def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
         assert stepped(live, file) == stepped(right, file)
         store.write(live.record(f"attempt {number}"))
         again = store.rebuilt(built(each))
-        expected = kept(each, right.monitor)
-        assert kept(each, live.monitor) == expected
-        assert kept(each, again.monitor) == expected
+        expected = kept(each, right.monitor.snapshot())
+        assert kept(each, live.monitor.snapshot()) == expected
+        assert kept(each, again.monitor.snapshot()) == expected
         if behind is not live and behind.catch_up(Head.unpack(store.head), store.get):
-            assert kept(each, behind.monitor) == expected
+            assert kept(each, behind.monitor.snapshot()) == expected
         behind, live = (live, again) if rng.random() < 0.4 else (behind, live)
         if rng.random() < 0.2:
             behind, live = live, behind if behind.version == live.version else live
@@ -203,4 +182,6 @@ def test_a_snapshot_can_be_made_without_a_source(name: str) -> None:
     for number, file in enumerate(each.files):
         stepped(live, file)
         store.write(live.record(str(number)))
-    assert plain(snapshot_from(Head.unpack(store.head), store.get)) == kept(each, live.monitor)
+    assert plain(snapshot_from(Head.unpack(store.head), store.get)) == kept(
+        each, live.monitor.snapshot()
+    )

@@ -1,11 +1,13 @@
-"""A store for journals: a dictionary that counts what is asked of it."""
+"""A store for journals: a dictionary that counts what is asked of it; and states to compare."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from topwater.monitor import Monitor
+from tests.support.scenarios import Scenario
+from topwater.monitor import Monitor, build_monitor
 from topwater.monitor.journal import Changes, Head, Journal
+from topwater.tables import unpack
 
 
 @dataclass
@@ -40,3 +42,24 @@ class JournalStore:
     def copied(self) -> JournalStore:
         """As it is now."""
         return JournalStore(self.head, dict(self.chunks))
+
+
+def kept(each: Scenario, state: bytes) -> list[object]:
+    """All that later answers depend on: a list may still hold what a new one lets go."""
+    return plain(build_monitor(each.query, state, source=each.source).snapshot())
+
+
+def plain(state: bytes) -> list[object]:
+    """A snapshot, without the order of rows and the numbers of slots that no answer depends on."""
+    table, meta = unpack(state)
+    found: list[object] = [meta]
+    for name in ("state", "part"):
+        if name in table.column_names:
+            found += [plain(part) for part in table.column(name).to_pylist()]
+            table = table.drop_columns(name)
+    if "slot" in table.column_names:
+        table = table.drop_columns("slot")
+    order = [(name, "ascending") for name in ("pane", "time", "key") if name in table.column_names]
+    if order and table.num_rows:
+        table = table.sort_by(order)
+    return [*found, repr(table.to_pydict())]  # by its text a NaN equals another

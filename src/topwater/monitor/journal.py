@@ -281,7 +281,7 @@ def _logs_of(monitor: Monitor) -> list[Log]:
     logs: list[Log] = []
     if monitor.refresher is not None:
         logs.append(RowLog(monitor.refresher))
-    if monitor.holds_panes:
+    if monitor.pane_rows is not None:
         return [*logs, PaneLog(monitor)]
     return [*logs, _list_log(monitor)]
 

@@ -107,7 +107,7 @@ class PaneLog:
         if total <= FREE or 4 * total < 5 * strand.looked:
             return None
         strand.looked = total
-        size = int(self._row_size * self._monitor.held().num_rows)
+        size = int(self._row_size * (self._monitor.pane_rows or 0))
         return size if total > 2 * size + FREE else None
 
     def image(self, low: int, high: int) -> Content | None:

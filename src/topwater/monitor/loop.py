@@ -340,9 +340,9 @@ class TopKMonitor:
         return self._refresher
 
     @property
-    def holds_panes(self) -> bool:
-        """Whether the open windows hold partial aggregates, pane by pane."""
-        return isinstance(self._open, WindowKeys)
+    def pane_rows(self) -> int | None:
+        """How many partial aggregates the open windows hold; None if they hold something else."""
+        return len(self._open) if isinstance(self._open, WindowKeys) else None
 
     def keep_admitted(self) -> None:
         """From now on keep what is admitted for :meth:`take_admitted`."""

@@ -123,6 +123,10 @@ class WindowKeys:
         panes = query.window.panes_per_window
         self._panes = PaneColumns(self._index, aggregation.merges, panes)
 
+    def __len__(self) -> int:
+        """How many keys the panes hold, each counted by itself."""
+        return len(self._panes)
+
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in partial aggregates."""
         early = column(table, "pane") < oldest
