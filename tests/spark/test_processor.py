@@ -19,6 +19,7 @@ from topwater.spark.processor import (
     MonitorProcessor,
     require_same_origin,
     require_same_shards,
+    warn_of_growth,
 )
 from topwater_lab.bids.generator import Bids
 
@@ -141,3 +142,17 @@ def test_a_lost_chunk_and_a_state_of_the_old_form_are_told() -> None:
     old.updateValueState(STATE, 0, (TopKMonitor.build(COUNTED).snapshot(), 0, 1, ""))
     with pytest.raises(StateError, match="a form that this program does not know"):
         old.test(0, counted(3))
+
+
+def test_a_state_that_grows_is_told_now_and_then(caplog: pytest.LogCaptureFixture) -> None:
+    sizes = [0, 200, 255, 257, 300, 600, 700, 250, 290, 290]
+    for before, after in itertools.pairwise(sizes):
+        warn_of_growth(3, before * 2**20, after * 2**20)
+    told = [record.message for record in caplog.records]
+    assert [text.split(";")[0].rpartition("has ")[2] for text in told] == [
+        "257 MB",
+        "600 MB",
+        "290 MB",
+    ]
+    assert "shard 3" in told[0]
+    assert "about 12 seconds" in told[1]

@@ -8,6 +8,7 @@ very one whose events end them.
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,11 @@ STATE = "monitor"
 
 CHUNKS = "chunks"
 """The one with the chunks of the journal, by id."""
+
+
+_LARGE = 256 * 2**20
+_READ_PER_SECOND = 50 * 2**20  # what Spark's state server was measured to give
+_log = logging.getLogger("topwater")
 
 
 class MonitorProcessor(StatefulProcessor):
@@ -151,8 +157,10 @@ class MonitorProcessor(StatefulProcessor):
 
     def _record(self, journal: Journal, shard: int) -> dict[str, int]:
         """Write what changed; how many bytes that was, and how many there are now."""
+        before = journal.size
         # Random, and not the task's number: that of an attempt on another machine may be the same.
         changes = journal.record(uuid4().hex)
+        warn_of_growth(shard, before, journal.size)
         for id_, chunk in changes.puts.items():
             self._chunks.updateValue((id_,), (chunk,))
         for id_ in changes.removes:
@@ -174,6 +182,25 @@ class MonitorProcessor(StatefulProcessor):
             keep_late=self._late,
             clock=SYSTEM_CLOCK,
         )
+
+
+def warn_of_growth(shard: int, before: int, after: int) -> None:
+    """Say when a shard's state has become so large that reading it back takes long.
+
+    Not each time: at a quarter of a gigabyte, at half a gigabyte, and so on.
+    """
+    size = _LARGE
+    while size <= after:
+        if before < size:
+            seconds = round(after / _READ_PER_SECOND)
+            _log.warning(
+                "the state of shard %d has %d MB; a worker that has lost its monitor needs about "
+                "%d seconds to read it: use more shards, or remember less (refresh.limit)",
+                shard,
+                after // 2**20,
+                seconds,
+            )
+        size *= 2
 
 
 def require_same_shards(kept: int, shards: int) -> None:
