@@ -166,11 +166,8 @@ class WindowPlaces:
 
 def by_key(view: WindowView, rows: IntArray, most: int) -> IntArray:
     """Those of these rows that have the smallest keys, in their order."""
-    keys = view.keys_at(rows)
-    if most < len(rows) and keys.dtype.kind == "i":
-        few = np.argpartition(keys, most)[:most]
-        rows, keys = rows[few], keys[few]
-    return np.asarray(rows[np.argsort(keys, kind="stable")][:most])
+    rows = view.least(rows, most)
+    return np.asarray(rows[np.argsort(view.keys_at(rows), kind="stable")])
 
 
 def first_by(column: FloatArray | IntArray, rows: IntArray, most: int | None = None) -> IntArray:

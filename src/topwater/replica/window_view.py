@@ -112,10 +112,10 @@ class WindowView:
         better, level = _upper(rows, scores[rows], most)
         younger, equal = _upper(level, self.last_event[level], most - len(better))
         wanted = most - len(better) - len(younger)
-        return np.concatenate([better, younger, self._least(equal, wanted)])
+        return np.concatenate([better, younger, self.least(equal, wanted)])
 
-    def _least(self, rows: IntArray, count: int) -> IntArray:
-        """Those of these rows that have the smallest keys."""
+    def least(self, rows: IntArray, count: int) -> IntArray:
+        """Those of these rows that have the smallest keys, in any order."""
         if count >= len(rows):
             return rows
         keys = pa.table({"key": self._arrow_at(rows)})
