@@ -36,7 +36,6 @@ BATCH_MILLIS: Millis = 40_000
 
 SPARK_SCHEMA = "time timestamp, key bigint, value double"
 _HISTORY_ROWS = 2 * K
-_KEYS = 100_000
 _CHANGED = 1_700_000_000
 
 
@@ -105,12 +104,15 @@ class Data:
         How much.
     seed
         Another seed, another stream.
+    keys
+        How many different ones there are.
     """
 
-    def __init__(self, root: Path, size: Size, seed: int = 7) -> None:
+    def __init__(self, root: Path, size: Size, seed: int = 7, keys: int = 100_000) -> None:
         self.size = size
         self._root = root
         self._seed = seed
+        self.keys = keys
         self._files: list[Path] = []
 
     def write(self) -> Iterator[Path]:
@@ -123,7 +125,7 @@ class Data:
             rng = np.random.default_rng([self._seed, number])
             path = folder / f"data-{number:04}.parquet"
             start = ORIGIN + number * span
-            _write(path, _times(start, start + span, per_file), rng, number)
+            self._write(path, _times(start, start + span, per_file), rng, number)
             self._files.append(path)
             yield path
 
@@ -142,11 +144,11 @@ class Data:
             start, end = (first + layout.width * n // FILES_PER_BATCH for n in (number, number + 1))
             rows = _HISTORY_ROWS * layout.window_over_step // FILES_PER_BATCH
             times = _times(start, end, rows)
-            _write(folder / f"history-{number}.parquet", times, rng, number - FILES_PER_BATCH)
+            self._write(folder / f"history-{number}.parquet", times, rng, number - FILES_PER_BATCH)
         ends = ORIGIN + used * BATCH_MILLIS
         after = -(-(ends + 1) // layout.step) * layout.step
         tail = np.array([after + 1], np.int64)
-        _write(folder / "tail.parquet", tail, rng, len(self._files))
+        self._write(folder / "tail.parquet", tail, rng, len(self._files))
         return folder
 
     def trickle(self, layout: Layout, batches: int) -> Path:
@@ -156,7 +158,7 @@ class Data:
         rng = np.random.default_rng([self._seed, 2 << 30])
         for number in range(batches):
             start = ORIGIN + number * layout.step
-            _write(
+            self._write(
                 folder / f"{number:05}.parquet",
                 _times(start, start + layout.step, 100),
                 rng,
@@ -164,21 +166,20 @@ class Data:
             )
         return folder
 
+    def _write(self, path: Path, times: IntArray, rng: np.random.Generator, changed: int) -> None:
+        """A file that seems to have been last changed at a given second."""
+        table = pa.table(
+            {
+                "time": pa.array(times * 1_000, pa.timestamp("us", "UTC")),
+                "key": rng.integers(self.keys, size=len(times)),
+                "value": rng.random(len(times)),
+            }
+        )
+        pq.write_table(table, path)
+        os.utime(path, (_CHANGED + changed, _CHANGED + changed))
+
 
 def _times(start: Millis, end: Millis, rows: int) -> IntArray:
     """Ascending times, none of which is a multiple of 1,000."""
     times = start + np.arange(rows, dtype=np.int64) * (end - start) // rows
     return np.where(times % 1_000 == 0, times + 1, times)
-
-
-def _write(path: Path, times: IntArray, rng: np.random.Generator, changed: int) -> None:
-    """A file that seems to have been last changed at a given second."""
-    table = pa.table(
-        {
-            "time": pa.array(times * 1_000, pa.timestamp("us", "UTC")),
-            "key": rng.integers(_KEYS, size=len(times)),
-            "value": rng.random(len(times)),
-        }
-    )
-    pq.write_table(table, path)
-    os.utime(path, (_CHANGED + changed, _CHANGED + changed))

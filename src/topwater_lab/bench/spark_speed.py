@@ -16,7 +16,9 @@ from typing import Any
 
 from topwater.model import Millis
 from topwater.spark import session
+from topwater_lab.bench import spark_counts
 from topwater_lab.bench.harness import Ticker, ticking
+from topwater_lab.bench.spark_counts import Count, counts
 from topwater_lab.bench.spark_data import BATCH_MILLIS, ORIGIN, Data, Layout, Size
 from topwater_lab.bench.spark_latency import Latency, Steadiness, latencies
 from topwater_lab.bench.spark_peers import (
@@ -82,6 +84,8 @@ class Effort:
         Micro-batches of the run that tells latency and whether the state stays small.
     partitions
         Shuffle partitions to try there.
+    counted
+        How many keys to count.
     """
 
     size: Size
@@ -89,6 +93,7 @@ class Effort:
     repeats: int
     trickle: int
     partitions: tuple[int, ...] = (1, 2, 4)
+    counted: tuple[int, ...] = spark_counts.KEYS
 
 
 def full(rows: int = 10_000_000) -> Effort:
@@ -171,7 +176,8 @@ def bench_spark(effort: Effort, *, seed: int = 7, quiet: bool = True) -> dict[st
     Returns
     -------
     dict
-        ``bench``, ``rows``, ``latency``, ``state`` and ``targets``, as they go into JSON.
+        ``bench``, ``rows``, ``latency``, ``state``, ``counts`` and ``targets``, as they go into
+        JSON.
     """
     root = Path(tempfile.mkdtemp(prefix="topwater-bench-"))
     try:
@@ -184,22 +190,34 @@ def bench_spark(effort: Effort, *, seed: int = 7, quiet: bool = True) -> dict[st
                 pass
             rows = _rows(effort, data, runner, ticker)
             latency, state = latencies(runner, data, effort.trickle, effort.partitions, ticker)
+            counted = [_count(effort, keys, runner, ticker, seed) for keys in effort.counted]
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    return _report(effort, rows, latency, state)
+    return _report(effort, rows, latency, state, counted)
+
+
+def _count(effort: Effort, keys: int, runner: Runner, ticker: Ticker, seed: int) -> Count:
+    folder = runner.root / f"keys-{keys}"
+    folder.mkdir()
+    return counts(runner, Data(folder, effort.size, seed, keys), ticker, effort.repeats)
 
 
 def _report(
-    effort: Effort, rows: list[Row], latency: list[Latency], state: Steadiness
+    effort: Effort,
+    rows: list[Row],
+    latency: list[Latency],
+    state: Steadiness,
+    counted: list[Count],
 ) -> dict[str, Any]:
-    told = [asdict(row) for row in rows]
+    told, counts_told = [asdict(row) for row in rows], [asdict(each) for each in counted]
     return {
         "bench": "spark",
         "rows_in_all": effort.size.rows,
         "rows": told,
         "latency": [asdict(each) for each in latency],
         "state": asdict(state),
-        "targets": [asdict(target) for target in check_targets(told, asdict(state))],
+        "counts": counts_told,
+        "targets": [asdict(target) for target in check_targets(told, asdict(state), counts_told)],
     }
 
 
@@ -208,7 +226,8 @@ def _steps(effort: Effort) -> int:
     first = sum(2 * len(point.everyone) + 1 for point in effort.points)
     spared = sum(max(0, len(point.native) - 1) for point in effort.points)
     later = sum(len(point.everyone) + 1 for point in effort.points) - spared
-    return 2 + first + (effort.repeats - 1) * later + 2 * len(effort.partitions)
+    counted = len(effort.counted) * (1 + 4 * effort.repeats)
+    return 2 + first + (effort.repeats - 1) * later + 2 * len(effort.partitions) + counted
 
 
 def _rows(effort: Effort, data: Data, runner: Runner, ticker: Ticker) -> list[Row]:

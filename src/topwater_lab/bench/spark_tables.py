@@ -21,6 +21,7 @@ def show(report: dict[str, Any], console: Console) -> None:
             "median micro-batch",
             soft_wrap=True,
         )
+    console.print(_counts(report["counts"]))
     console.print(_latency(report["latency"]))
     state = report["state"]
     console.print(
@@ -77,6 +78,20 @@ def _peers(rows: list[dict[str, Any]]) -> Table:
             *(short(row[column]) for column in (*columns, *whole)),
             row["native_form"],
         )
+    return table
+
+
+def _counts(rows: list[dict[str, Any]]) -> Table:
+    table = _table(
+        "keys counted: ms per steady micro-batch, and how many times as fast as the others",
+        *("keys", "ms", "first stage ms", "noop ms", "native ms"),
+        *("native", "noop", "first stage to noop", "same"),
+    )
+    columns = ("batch_ms_p50", "stage_ms_p50", "noop_batch_ms_p50", "native_batch_ms_p50")
+    ratios = ("ratio_to_native", "ratio_to_noop", "stage_ratio_to_noop")
+    for row in rows:
+        told = [short(row[column]) for column in (*columns, *ratios)]
+        table.add_row(f"{row['keys']:,}", *told, "yes" if row["same_answers"] else "NO")
     return table
 
 

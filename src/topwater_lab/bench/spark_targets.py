@@ -15,13 +15,18 @@ _RATIOS = (
     ("own-source", 10, "native", 2.3),
     ("own-source", 600, "native", 8.0),
 )
+_COUNTS = ((10_000, 1.5), (200_000, 3.0))
 _FLAT = 1.5
 
 
-def check_targets(rows: Iterable[Measured], state: dict[str, Any]) -> list[Target]:
+def check_targets(
+    rows: Iterable[Measured], state: dict[str, Any], counts: Iterable[Measured] = ()
+) -> list[Target]:
     """All targets, over the rows that have numbers."""
     known = {(row["case"], row["window_over_step"]): row for row in rows}
+    counted = {row["keys"]: row for row in counts}
     return [
+        *(_count(counted, *each) for each in _COUNTS),
         *(_ratio(known, *each) for each in _RATIOS),
         *(_flat(known, case) for case in ("generic", "own-source")),
         _same_answers(known),
@@ -36,6 +41,13 @@ def _ratio(
     ratio = known.get((case, at), {}).get(f"ratio_to_{peer}")
     told = f"{case} >= {least:g} x {peer} at {where}"
     return _judged(told, ratio, ratio is not None and ratio >= least, where)
+
+
+def _count(counted: dict[int, Measured], keys: int, least: float) -> Target:
+    where, row = f"{keys:,} keys", counted.get(keys, {})
+    ratio, told = row.get("ratio_to_native"), f"counting {keys:,} keys >= {least:g} x native"
+    right = row.get("same_answers", True)
+    return _judged(told, ratio, right and ratio is not None and ratio >= least, where)
 
 
 def _flat(known: dict[tuple[str, int], Measured], case: str) -> Target:

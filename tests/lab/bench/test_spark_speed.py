@@ -21,6 +21,7 @@ TINY = spark_speed.Effort(
     repeats=1,
     trickle=4,
     partitions=(1,),
+    counted=(50,),
 )
 
 
@@ -40,7 +41,17 @@ def test_the_command_compares_answers_and_prints_json_or_tables(
     assert row["written_bytes_p50"] >= row["state_bytes"] / 2 > 0
     (latency,) = report["latency"]
     assert latency["answer_ms_p50"] > 0
+    (counted,) = report["counts"]
+    assert (counted["keys"], counted["same_answers"]) == (50, True)
+    figures = ("batch_ms_p50", "stage_ms_p50", "ratio_to_native", "stage_ratio_to_noop")
+    assert all(counted[name] > 0 for name in figures)
     written = io.StringIO()
     show(report, Console(file=written, width=160))
-    for words in ("own-source", "native form", "shuffle partitions", "first and last third"):
+    for words in (
+        "own-source",
+        "native form",
+        "keys counted",
+        "shuffle partitions",
+        "first and last third",
+    ):
         assert words in written.getvalue()

@@ -36,13 +36,24 @@ STATE = {
     "memory_bytes_first": 9_000.0,
     "memory_bytes_last": 9_001.0,
 }
+COUNT: dict[str, Any] = {
+    "keys": 200_000,
+    "batch_ms_p50": 700.0,
+    "stage_ms_p50": 450.0,
+    "noop_batch_ms_p50": 225.0,
+    "native_batch_ms_p50": 2_100.0,
+    "ratio_to_native": 3.0,
+    "ratio_to_noop": 0.32,
+    "stage_ratio_to_noop": 0.5,
+    "same_answers": True,
+}
 
 
 def told(**more: Any) -> str:
     written = io.StringIO()
     latency = dict.fromkeys(("answer_ms_p50", "floor_ms_p50"), 70.0)
     latency |= {"shuffle_partitions": 2, "shards": 2, "batches": 27}
-    report = {"rows": [ROW | more], "latency": [latency], "state": STATE}
+    report = {"rows": [ROW | more], "latency": [latency], "state": STATE, "counts": [COUNT]}
     show(report, Console(file=written, width=160))
     return written.getvalue()
 
@@ -56,6 +67,11 @@ def test_a_case_and_its_peers_have_a_line_each() -> None:
         ],
         ["generic", "1,000", "400", "2.6", "K", "-", "5", "40", "max_by,", "RocksDB"],
     ]
+
+
+def test_counted_keys_have_a_line() -> None:
+    (line,) = [line.split() for line in told().splitlines() if line.startswith("200,000")]
+    assert line == ["200,000", "700", "450", "225", "2.1", "K", "3", "0.32", "0.5", "yes"]
 
 
 def test_answers_that_differ_are_shouted() -> None:

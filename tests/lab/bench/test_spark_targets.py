@@ -27,8 +27,14 @@ def test_targets() -> None:
         measured("generic", 1_000, batch_ms_p50=151.0),
         measured("own-source", 10, ratio_to_native=2.3, same_answers=False),
     ]
-    found = {target.target: target.reached for target in check_targets(rows, STATE)}
+    counts = [
+        {"keys": 10_000, "ratio_to_native": 1.5, "same_answers": True},
+        {"keys": 200_000, "ratio_to_native": 3.5, "same_answers": False},
+    ]
+    found = {target.target: target.reached for target in check_targets(rows, STATE, counts)}
     assert found == {
+        "counting 10,000 keys >= 1.5 x native": True,
+        "counting 200,000 keys >= 3 x native": False,
         "generic >= 1 x native at window/step 10": True,
         "generic >= 2.5 x native at window/step 600": False,
         "generic >= 6 x naive at window/step 10": True,
