@@ -14,6 +14,7 @@ _FETCHED = 20_000
 _NS_PER_KEY = {False: 250.0, True: 500.0}
 _SMALL_MS = 10.0
 _STATE_BYTES = 40_000_000
+_WRITTEN = 2.0
 _FLAT = 1.5
 _LARGE = 500_000
 
@@ -110,6 +111,11 @@ def check_targets(rows: list[Measured]) -> list[Target]:
             f"state <= {_STATE_BYTES // 1_000_000} MB at 680,000 keys",
             [(row["state_bytes"], _where(row)) for row in large if row["keys"] == 680_000],
             _STATE_BYTES,
+        ),
+        _judged(
+            f"written <= {_WRITTEN:g} x what came, {_LARGE:,} keys and more",
+            [(row["written_bytes"] / row["came_bytes"], _where(row)) for row in large],
+            _WRITTEN,
         ),
         _judged(
             f"groups without events: <= {_FLAT:g} x the same with twenty groups",

@@ -11,13 +11,14 @@ import statistics
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from topwater.model import Fetched, FloatArray, IntArray, KeyArray
 from topwater.monitor import TopKMonitor, build_monitor
+from topwater.monitor.journal import Head, Journal
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import reduce_batch
 from topwater.query import TopKQuery
@@ -94,14 +95,9 @@ def measure(point: LocalPoint, seed: int = 7) -> dict[str, Any]:
     """What one point costs, in the columns of the benchmark."""
     run = _Run(point, np.random.default_rng(seed))
     run.fill()
-    closings, batches = [], []
-    for _ in range(point.windows):
-        taken, closed = run.step()
-        closings.append(closed)
-        batches.append(taken + closed)
-    state = run.monitor.snapshot()
-    restored, restart = timed(lambda: run.build(state))
-    closing = statistics.median(closings)
+    steps = [run.step() for _ in range(point.windows)]
+    restored, restart = timed(run.restored)
+    closing = statistics.median(step.closed for step in steps)
     memory = peak_memory()
     return {
         "case": "local",
@@ -111,17 +107,35 @@ def measure(point: LocalPoint, seed: int = 7) -> dict[str, Any]:
         "shards": 1,
         "close_ms": 1e3 * closing,
         "close_ns_per_key": 1e9 * closing / run.keys_closed,
-        "state_bytes": len(state),
+        "state_bytes": run.state_bytes,
+        "written_bytes": statistics.median(step.written for step in steps),
         "came_bytes": run.came,
-        "batch_ms_p50": 1e3 * statistics.median(batches),
+        "batch_ms_p50": 1e3 * statistics.median(step.whole for step in steps),
         "restart_s": restart.cpu,
         "rss_bytes": memory,
         "same_after_restart": run.next_answers(restored) == run.next_answers(run.monitor),
     }
 
 
+class Step(NamedTuple):
+    """What one pane took: seconds of CPU to take it in, to close a window and to write the journal.
+
+    ``written`` is in bytes.
+    """
+
+    taken: float
+    closed: float
+    recorded: float
+    written: int
+
+    @property
+    def whole(self) -> float:
+        """All of them, as in a micro-batch."""
+        return self.taken + self.closed + self.recorded
+
+
 class _Run:
-    """A monitor, and the stream that it is fed with."""
+    """A monitor with its journal, and the stream that it is fed with."""
 
     def __init__(self, point: LocalPoint, rng: np.random.Generator) -> None:
         self._point = point
@@ -130,11 +144,26 @@ class _Run:
         self.came = 0
         self.query = _query(point)
         self._source = Computed()
-        self.monitor = self.build()
+        self._journal = Journal(self._build())
+        self._head, self._chunks = b"", dict[int, bytes]()
         self.keys_closed = point.keys if not point.groups else _BUSY_GROUPS * _KEYS_A_GROUP
 
-    def build(self, state: bytes | None = None) -> Monitor:
-        return build_monitor(self.query, state, source=self._source)
+    @property
+    def monitor(self) -> Monitor:
+        return self._journal.monitor
+
+    @property
+    def state_bytes(self) -> int:
+        return len(self._head) + sum(map(len, self._chunks.values()))
+
+    def restored(self) -> Monitor:
+        """Another monitor, from the journal."""
+        journal = Journal(self._build())
+        journal.rebuild(Head.unpack(self._head), self._chunks.get)
+        return journal.monitor
+
+    def _build(self) -> Monitor:
+        return build_monitor(self.query, source=self._source)
 
     def fill(self) -> None:
         """Until a whole window was answered: what comes then is what comes for ever."""
@@ -151,13 +180,18 @@ class _Run:
         for _ in range(_PANES + 1):
             self.step()
 
-    def step(self) -> tuple[float, float]:
-        """The next pane, and the window that it ends: seconds of CPU for each."""
+    def step(self) -> Step:
+        """The next pane, and the window that it ends."""
         batch = self._batch()
         _, taken = timed(lambda: self.monitor.ingest(batch))
         self._pane = self._source.turn = self._pane + 1
         _, closed = timed(lambda: self.monitor.close_until(self._pane * STEP + 1))
-        return taken.cpu, closed.cpu
+        changes, recorded = timed(lambda: self._journal.record(str(self._pane)))
+        self._head = changes.head
+        self._chunks |= changes.puts
+        for each in changes.removes:
+            del self._chunks[each]
+        return Step(taken.cpu, closed.cpu, recorded.cpu, changes.size)
 
     def next_answers(self, monitor: Monitor) -> list[list[tuple[object, float]]]:
         """What the window that is open now would show."""

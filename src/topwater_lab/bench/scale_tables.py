@@ -14,6 +14,7 @@ _COLUMNS = {
     "close_ns_per_key": "ns/key",
     "batch_ms_p50": "batch",
     "ratio_to_small": "x small",
+    "written_bytes": "written",
     "state_bytes": "state",
     "restart_s": "restart",
     "rss_bytes": "RSS",

@@ -13,7 +13,7 @@ def test_a_point_is_measured_and_its_monitor_restored(text: bool) -> None:
     row = measure(LocalPoint(200, text=text, fetched=20, windows=2))
     assert row["same_after_restart"]
     assert (row["case"], row["keys"], row["text"], row["groups"]) == ("local", 200, text, 0)
-    for name in ("close_ms", "close_ns_per_key", "batch_ms_p50", "came_bytes", "state_bytes"):
+    for name in ("close_ms", "close_ns_per_key", "batch_ms_p50", "came_bytes", "written_bytes"):
         assert row[name] > 0
 
 

@@ -11,7 +11,7 @@ from topwater_lab.bench.scale_tables import show
 
 def test_a_row_a_point() -> None:
     figures = ("close_ms", "close_ns_per_key", "batch_ms_p50", "ratio_to_small")
-    row = dict.fromkeys((*figures, "state_bytes", "restart_s", "rss_bytes"), 2.0)
+    row = dict.fromkeys((*figures, "written_bytes", "state_bytes", "restart_s", "rss_bytes"), 2.0)
     rows = [
         {"case": "local", "keys": 680_000, "groups": 0, "text": True, **row},
         {"case": "local", "keys": 0, "groups": 10_000, "text": False, **row},
