@@ -99,3 +99,5 @@ def test_only_whole_amounts_have_a_weight() -> None:
     bulk = np.empty(4)
     weigh(np.array([[1.0, 0.5, np.inf, -3.0], [-2.0, 1.0, 0.0, 0.0]]), bulk)
     assert bulk.tolist() == [3.0, np.inf, np.inf, 3.0]
+    weigh(np.full((2, 4), 1e308), bulk)
+    assert (bulk == np.inf).all(), "numbers that can't be added up"

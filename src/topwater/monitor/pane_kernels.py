@@ -19,6 +19,8 @@ Int8s = npt.NDArray[np.int8]
 Int32s = npt.NDArray[np.int32]
 
 SUM, MIN, MAX, LAST = 0, 1, 2, 3
+HUGE = 2.0**60
+"""Far more than what whole numbers are exact to."""
 
 _compiled = njit(cache=True, nogil=True)
 
@@ -157,7 +159,7 @@ def gather(columns: Columns, slots: IntArray, time: IntArray, numbers: FloatArra
 
 @_compiled
 def weigh(numbers: FloatArray, bulk: FloatArray) -> None:
-    """Per column the sum of all amounts, if all are whole; infinite if not."""
+    """Per column the sum of all amounts, if all are whole; infinite if not, or if it is huge."""
     for j in range(len(bulk)):
         total = 0.0
         for i in range(len(numbers)):
@@ -165,4 +167,5 @@ def weigh(numbers: FloatArray, bulk: FloatArray) -> None:
                 total = np.inf
                 break
             total += abs(numbers[i, j])
-        bulk[j] = total
+        # Huge ones added up would overflow.
+        bulk[j] = total if total < HUGE else np.inf
