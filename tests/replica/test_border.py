@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from tests.support.election_worlds import SCORES, Workload
+from tests.support.looping import proposal_of
 from topwater.replica import Refresher
+from topwater.replica.beliefs import ValueModel
 from topwater.replica.border import Border
 
 
@@ -37,6 +39,19 @@ def test_what_is_said_not_to_matter_costs_the_answer_nothing(score: str, spread:
         rows = np.arange(len(proposal))
         loss = border.loss(rows, border.could_score(rows))
         assert not loss[~border.may_matter(rows)].any()
+
+
+def test_a_row_that_is_shown_matters_wherever_it_is() -> None:
+    """With more shown than are judged in any case; whatever moves falls below the border."""
+    values = ValueModel()
+    values.start(np.linspace(-1.0, 1.0, 50))
+    ranking = np.arange(800.0, 0.0, -1.0)
+    proposal = proposal_of(800, k=600, ranking=ranking, bounds_at=lambda _, low, high: (low, high))
+    border, rows = Border(proposal, values, "accuracy"), np.arange(800)
+    matters = border.may_matter(rows)
+    assert matters.tolist() == [True] * 600 + [False] * 200
+    loss = border.loss(rows, border.could_score(rows))
+    assert (loss > 0).tolist() == matters.tolist()
 
 
 def test_of_a_sum_most_keys_do_not_matter() -> None:

@@ -173,10 +173,11 @@ def proposal_of(n: int, **columns: Any) -> Proposal:
     position = columns.pop("position", np.arange(n))
     ranking = columns.pop("ranking", -np.arange(n, dtype=np.float64))
     score_at = columns.pop("score_at", lambda _, remote: remote)
+    bounds_at = columns.pop("bounds_at", None)
     settings: dict[str, Any] = {"window": 0, "now": 0, "width": 100, "step": 60, "k": 3}
     return Proposal(
         **{**settings, "slots": np.arange(n), **columns},
         columns={name: column.__getitem__ for name, column in own.items()},
         places=SortedPlaces(position, ranking),
-        trials=Trials(score_at, None),
+        trials=Trials(score_at, bounds_at),
     )

@@ -49,6 +49,13 @@ def test_any_policy(policy: str) -> None:
         run_both(replace(workload, settings={"policy": policy, "budget": budget}), 8)
 
 
+@pytest.mark.parametrize("k", [511, 700, 5_000])
+def test_a_large_answer(k: int) -> None:
+    """Larger than what is judged in any case, and than the window."""
+    workload = Workload(31, "sum", "heavy", keys=2_500, busy=0.9, k=k, seeded=0.95)
+    run_both(replace(workload, settings={"budget": 200, "aim": "accuracy"}), 3)
+
+
 @pytest.mark.parametrize(
     ("score", "spread", "seeded"),
     [("product", "heavy", 0.02), ("sum", "even", 0.98), ("wave", "heavy", 0.99)],

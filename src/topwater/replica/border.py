@@ -84,7 +84,8 @@ class Border:
         if not self._values.moves or self.room:
             # Nothing is known of how far values move; or every score has a place in the answer.
             return np.ones(len(rows), bool)
-        near = self._proposal.places.at(rows, JUDGED) < JUDGED
+        judged = max(JUDGED, self._k)
+        near = self._proposal.places.at(rows, judged) < judged
         rest = np.flatnonzero(~near)
         near[rest] = self._greatest(rows[rest]) >= self._last_score
         return np.asarray(near)
