@@ -43,3 +43,18 @@ def test_the_one_used_longest_ago_is_closed_when_there_are_too_many() -> None:
     cache.put(("run", 2), journals[2])
     assert [source.closed for source in sources] == [False, True, False]
     assert len(cache) == 2
+
+
+def test_large_ones_go_before_there_are_many() -> None:
+    cache, journals = MonitorCache(size=10), []
+    for shard in range(3):
+        source = Closable({})
+        journal = Journal(build_monitor(QUERY, source=source))
+        journal.monitor.ingest({"who": [1, 2], "at": [1, 2]})
+        journal.record("a nonce")
+        assert journal.size > 10
+        cache.put(("run", shard), journal)
+        journals.append((source, journal))
+        assert len(cache) == 1
+    assert [source.closed for source, _ in journals] == [True, True, False]
+    assert cache.take(("run", 2)) is journals[-1][1]

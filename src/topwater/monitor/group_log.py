@@ -18,7 +18,7 @@ from topwater.monitor.strand import FREE, Strand
 from topwater.tables import keys_from_arrow, pack, unpack
 
 _AWAKE = 1_024
-"""How many groups have a monitor at most, when a record was written."""
+"""How many groups have a monitor when a record was written, unless more were in use."""
 
 
 class GroupLog:
@@ -40,7 +40,8 @@ class GroupLog:
         """The groups that something happened to; of those that are gone, that they are."""
         touched = self._monitor.take_touched()
         found = self._packed(touched) if touched else None
-        self._monitor.put_away(_AWAKE)
+        # Those that have events in every record are not to be built anew for each.
+        self._monitor.put_away(max(_AWAKE, 2 * len(touched)))
         return found
 
     def oldest(self) -> int | None:

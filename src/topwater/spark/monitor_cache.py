@@ -23,10 +23,13 @@ class MonitorCache:
     ----------
     most
         How many to keep at most.
+    size
+        How many bytes their states may have together. The one used last is kept in any case.
     """
 
-    def __init__(self, most: int = 4) -> None:
+    def __init__(self, most: int = 64, size: int = 64 * 2**20) -> None:
         self._most = most
+        self._size = size
         self._kept: OrderedDict[Place, Journal] = OrderedDict()
 
     def __len__(self) -> int:
@@ -40,7 +43,7 @@ class MonitorCache:
         """Keep a monitor, in the place of one that was used longest ago."""
         self.drop(place)
         self._kept[place] = journal
-        while len(self._kept) > self._most:
+        while len(self._kept) > 1 and self._full():
             self.drop(next(iter(self._kept)))
 
     def drop(self, place: Place) -> None:
@@ -48,6 +51,14 @@ class MonitorCache:
         journal = self._kept.pop(place, None)
         if journal is not None:
             journal.monitor.close()
+
+    def _full(self) -> bool:
+        # In memory a monitor takes some twenty times what its state does.
+        return len(self) > self._most or sum(map(_size, self._kept.values())) > self._size
+
+
+def _size(journal: Journal) -> int:
+    return journal.size
 
 
 CACHE = MonitorCache()
