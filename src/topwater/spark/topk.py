@@ -85,9 +85,9 @@ def topk(
         executors, and connects there once per worker. If it can't be reached from here either,
         that is said now; it stops the query only if its ``at_start`` is ``"stop"``.
     shards
-        How many state partitions share the work. With a ranking per group, groups are divided
-        among them; otherwise keys are, each shard gets its part of the budget, and their answers
-        are merged. Give the session at least as many shuffle partitions.
+        How many state partitions share the work, at most 256. With a ranking per group, groups are
+        divided among them; otherwise keys are, each shard gets its part of the budget, and their
+        answers are merged. Give the session at least as many shuffle partitions.
     late_rows
         Give out what came too late as well: rows of kind ``"late"``, reduced as all others are,
         to one per key and pane, or to a pane's k best. A column ``kind`` tells them apart.
