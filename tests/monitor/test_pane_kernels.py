@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from topwater.monitor.pane_kernels import (
-    LAST,
-    MAX,
-    MIN,
-    SUM,
-    Columns,
-    Rows,
-    begin_anew,
-    enter,
-    gather,
-    leave,
-    merge,
-    weigh,
-)
+from topwater.monitor.pane_kernels import begin_anew, enter, gather, leave, merge, weigh
+from topwater.monitor.pane_rows import LAST, MAX, MIN, SUM, Columns, Rows
 
 HOW = np.array([SUM, MIN, MAX, LAST], np.int8)
 KEYS = 7

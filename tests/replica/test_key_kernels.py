@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from topwater.replica.key_kernels import FREE, Arena, Places, Texts, copy_texts, enter_all, release
+from topwater.replica.key_kernels import copy_texts, enter_all, release
 from topwater.replica.key_slots import KeySlots
+from topwater.replica.key_tables import FREE, Arena, Places, Texts
 
 
 def placed(hashes: list[int], size: int) -> Places:

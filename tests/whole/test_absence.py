@@ -50,10 +50,14 @@ assert monitor.flush()[0].keys == [1]
     assert not loaded(QUERY + code) & (NEVER | CLI)
 
 
-def test_aggregates_need_no_compiler() -> None:
-    code = """
+def test_aggregates_need_a_compiler_from_the_first_event_on() -> None:
+    build = """
 monitor = TopKMonitor.build(TopKQuery(**{**plain, "take": {"n": "count"}, "score": "n"}))
+assert monitor.flush() == []
+"""
+    assert not loaded(QUERY + build) & (NEVER | CLI | {"numba"})
+    answer = """
 monitor.ingest(batch)
 assert monitor.flush()[0].scores == [1.0]
 """
-    assert not loaded(QUERY + code) & (NEVER | CLI | {"numba"})
+    assert not loaded(QUERY + build + answer) & (NEVER | CLI)

@@ -17,10 +17,12 @@ leaves with them.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
+from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +30,7 @@ import pyarrow as pa
 
 from topwater.candidates.invariants import require
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.monitor import pane_kernels as kernels
-from topwater.monitor.pane_kernels import LAST, MAX, MIN, SUM, Columns, Int8s, Int32s, Rows
+from topwater.monitor.pane_rows import LAST, MAX, MIN, SUM, Columns, Int8s, Int32s, Rows
 from topwater.replica.key_slots import KeySlots, grown
 from topwater.tables import column
 
@@ -38,6 +39,14 @@ _EXACT = 2.0**52
 """Sums of whole numbers up to this are exact, in any order; and that they are is no rounding."""
 _FEW = 16
 _NO_USES: Int32s = np.empty(0, np.int32)
+
+
+@functools.cache
+def _kernels() -> ModuleType:
+    """The compiled loops, loaded with the first event: the compiler takes half a second to load."""
+    from topwater.monitor import pane_kernels
+
+    return pane_kernels
 
 
 class WindowColumns(NamedTuple):
@@ -141,7 +150,7 @@ class PaneColumns:
         for number in gone:
             pane = self._panes.pop(number)
             if pane.entered:
-                self._keys -= kernels.leave(pane.rows, exact, self._columns)
+                self._keys -= _kernels().leave(pane.rows, exact, self._columns)
                 left = True
             for rows in (pane.rows, *pane.more):
                 self.index.release(rows.slots.astype(np.int64))
@@ -193,10 +202,10 @@ class PaneColumns:
             return False
         if pane.entered:
             exact = self._exact()
-            self._keys -= kernels.leave(pane.rows, exact, self._columns)
+            self._keys -= _kernels().leave(pane.rows, exact, self._columns)
             self._anew |= ~exact & (self._how == SUM)
         self._merge(pane)
-        self._keys += kernels.enter(pane.rows, self._how, self._columns)
+        self._keys += _kernels().enter(pane.rows, self._how, self._columns)
         pane.entered = True
         return True
 
@@ -211,7 +220,7 @@ class PaneColumns:
             return
         for part in pane.more:
             bulk = np.empty(len(self.names))
-            kernels.weigh(part.numbers, bulk)
+            _kernels().weigh(part.numbers, bulk)
             pane.bulk = pane.bulk + bulk
         parts = [pane.rows, *pane.more] if len(pane.rows.slots) else pane.more
         pane.rows, pane.more = self._merged(parts, self.index.uses), []
@@ -227,7 +236,7 @@ class PaneColumns:
     def _merged(self, parts: list[Rows], uses: Int32s) -> Rows:
         """One row per slot, of parts in their order."""
         rows = _joined(parts, len(self.names))
-        count = kernels.merge(rows, self._how, self._place, uses)
+        count = _kernels().merge(rows, self._how, self._place, uses)
         if count == len(rows.slots):
             return rows
         return Rows(
@@ -236,9 +245,9 @@ class PaneColumns:
 
     def _merge_anew(self, first: int, last: int, due: list[int]) -> None:
         """Merge columns from all panes of the window, the oldest first."""
-        kernels.begin_anew(self._anew, self._how, self._columns)
+        _kernels().begin_anew(self._anew, self._how, self._columns)
         for rows in self._pieces(first, last, due):
-            kernels.add_again(rows, self._anew, self._how, self._columns.numbers)
+            _kernels().add_again(rows, self._anew, self._how, self._columns.numbers)
         self._anew[:] = False
 
     def _pieces(self, first: int, last: int, due: list[int]) -> Iterator[Rows]:
@@ -259,7 +268,7 @@ class PaneColumns:
     def _window(self) -> WindowColumns:
         slots, time = np.empty(self._keys, np.int64), np.empty(self._keys, np.int64)
         numbers = np.empty((len(self.names), self._keys))
-        kernels.gather(self._columns, slots, time, numbers)
+        _kernels().gather(self._columns, slots, time, numbers)
         return WindowColumns(slots, time, dict(zip(self.names, numbers, strict=True)))
 
     def _reserve(self) -> None:

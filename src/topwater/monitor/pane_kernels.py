@@ -7,38 +7,16 @@ is the value at the latest time and the greatest of several there.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.monitor.pane_rows import MAX, MIN, SUM, Columns, Int8s, Int32s, Rows
 
-Int8s = npt.NDArray[np.int8]
-Int32s = npt.NDArray[np.int32]
-
-SUM, MIN, MAX, LAST = 0, 1, 2, 3
 HUGE = 2.0**60
 """Far more than what whole numbers are exact to."""
 
 _compiled = njit(cache=True, nogil=True)
-
-
-class Rows(NamedTuple):
-    """Rows of a pane, or of several: the numbers have a row each, and a column a name."""
-
-    slots: Int32s
-    time: IntArray
-    numbers: FloatArray
-
-
-class Columns(NamedTuple):
-    """A window's columns by slot; ``panes`` says in how many of its panes each key is."""
-
-    panes: Int32s
-    time: IntArray
-    numbers: FloatArray
 
 
 @_compiled

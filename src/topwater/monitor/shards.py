@@ -55,7 +55,7 @@ def shard_of(keys: pa.Array, shards: int) -> IntArray:
     Examples
     --------
     >>> shard_of(pa.array([7, 8, 9, 7]), 2).tolist()
-    [1, 1, 0, 1]
+    [0, 1, 1, 0]
     """
     if shards == 1:
         return np.zeros(len(keys), np.int64)

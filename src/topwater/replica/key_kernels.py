@@ -7,20 +7,11 @@ not leave a mark: those after it move up, so searches stay short however many ke
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from topwater.model import IntArray
-
-Int32s = npt.NDArray[np.int32]
-Hashes = npt.NDArray[np.uint32]
-Bytes = npt.NDArray[np.uint8]
-
-FREE = -1
-"""Uses of a slot that belongs to no key."""
+from topwater.replica.key_tables import FREE, Arena, Bytes, Hashes, Int32s, Places, Texts
 
 _ONE = np.uint64(0x9E3779B97F4A7C15)
 _TWO = np.uint64(0xBF58476D1CE4E5B9)
@@ -36,32 +27,6 @@ before, the places come all at the same time.
 """
 
 _compiled = njit(cache=True, nogil=True)
-
-
-class Places(NamedTuple):
-    """Where slots stand in the table, and per slot its hash and how often it is held.
-
-    An entry of the table is a slot and one; 0 is a free place.
-    """
-
-    table: Int32s
-    hashes: Hashes
-    uses: Int32s
-
-
-class Texts(NamedTuple):
-    """Texts as UTF-8: each has a start and an end in the bytes."""
-
-    data: Bytes
-    offsets: npt.NDArray[np.int64]
-
-
-class Arena(NamedTuple):
-    """The same by slot: they lie in any order, with gaps."""
-
-    data: Bytes
-    start: IntArray
-    length: Int32s
 
 
 @_compiled

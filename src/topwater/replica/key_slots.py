@@ -10,7 +10,9 @@ unless it is shown.
 
 from __future__ import annotations
 
+import functools
 import os
+from types import ModuleType
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -19,8 +21,7 @@ import pyarrow as pa
 
 from topwater.errors import AFRESH, StateError
 from topwater.model import IntArray, KeyArray
-from topwater.replica import key_kernels as kernels
-from topwater.replica.key_kernels import FREE, Arena, Hashes, Places, Texts
+from topwater.replica.key_tables import FREE, Arena, Hashes, Int32s, Places, Texts
 from topwater.tables import keys_from_arrow
 
 Keys: TypeAlias = KeyArray | pa.Array | pa.ChunkedArray
@@ -30,6 +31,14 @@ S = TypeVar("S", bound=np.generic)
 
 _LEAST = 16
 _FEWEST_BYTES = 256
+
+
+@functools.cache
+def _kernels() -> ModuleType:
+    """The compiled loops, loaded with the first key: the compiler takes half a second to load."""
+    from topwater.replica import key_kernels
+
+    return key_kernels
 
 
 class KeySlots:
@@ -73,7 +82,7 @@ class KeySlots:
         return len(self._uses)
 
     @property
-    def uses(self) -> kernels.Int32s:
+    def uses(self) -> Int32s:
         """How often each slot is held; -1 where it is free. To be read only."""
         return self._uses
 
@@ -118,12 +127,12 @@ class KeySlots:
 
     def hold(self, slots: IntArray) -> None:
         """Count one use more of each of these slots."""
-        kernels.hold(slots, self._uses)
+        _kernels().hold(slots, self._uses)
 
     def release(self, slots: IntArray) -> IntArray:
         """Count one use less of each; those that nobody uses become free, and are given back."""
         freed = np.empty(len(slots), np.int64)
-        freed = freed[: kernels.release(slots, self._places, freed)]
+        freed = freed[: _kernels().release(slots, self._places, freed)]
         if len(freed):
             self._lowest = min(self._lowest, int(freed.min()))
             self._count -= len(freed)
@@ -187,7 +196,7 @@ class KeySlots:
         self._uses = grown(self._uses, size, FREE)
         self._hashes = grown(self._hashes, size)
         self._table = np.zeros(2 * size, np.int32)
-        kernels.enter_all(self._places)
+        _kernels().enter_all(self._places)
         if self._store is not None:
             self._store.reserve(size)
 
@@ -223,7 +232,7 @@ class _Store(Protocol):
     def sizes(self, slots: IntArray) -> IntArray:
         """Their bytes."""
 
-    def drop(self, slots: IntArray, uses: kernels.Int32s) -> None:
+    def drop(self, slots: IntArray, uses: Int32s) -> None:
         """The keys in these slots are gone."""
 
     def reserve(self, size: int) -> None:
@@ -238,11 +247,11 @@ class _WholeKeys:
 
     def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
         hashed = np.empty(len(keys), np.uint32)
-        kernels.hash_whole(_whole(keys), seed, hashed)
+        _kernels().hash_whole(_whole(keys), seed, hashed)
         return hashed
 
     def find(self, keys: pa.Array, hashed: Hashes, places: Places, found: IntArray) -> None:
-        kernels.find_whole(_whole(keys), hashed, places, self._kept, found)
+        _kernels().find_whole(_whole(keys), hashed, places, self._kept, found)
 
     def add(
         self,
@@ -254,7 +263,7 @@ class _WholeKeys:
         found: IntArray,
     ) -> tuple[int, int]:
         state = np.array([lowest, 0, 0])
-        done = kernels.add_whole(_whole(keys), hashed, begin, places, self._kept, state, found)
+        done = _kernels().add_whole(_whole(keys), hashed, begin, places, self._kept, state, found)
         return done, int(state[0])
 
     def at(self, slots: IntArray) -> pa.Array:
@@ -263,7 +272,7 @@ class _WholeKeys:
     def sizes(self, slots: IntArray) -> IntArray:
         return np.full(len(slots), 8)
 
-    def drop(self, slots: IntArray, uses: kernels.Int32s) -> None:
+    def drop(self, slots: IntArray, uses: Int32s) -> None:
         """Nothing to clear: the next key overwrites it."""
 
     def reserve(self, size: int) -> None:
@@ -282,11 +291,11 @@ class _TextKeys:
 
     def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
         hashed = np.empty(len(keys), np.uint32)
-        kernels.hash_texts(_texts(keys), seed, hashed)
+        _kernels().hash_texts(_texts(keys), seed, hashed)
         return hashed
 
     def find(self, keys: pa.Array, hashed: Hashes, places: Places, found: IntArray) -> None:
-        kernels.find_text(_texts(keys), hashed, places, self._arena, found)
+        _kernels().find_text(_texts(keys), hashed, places, self._arena, found)
 
     def add(
         self,
@@ -299,7 +308,7 @@ class _TextKeys:
     ) -> tuple[int, int]:
         texts = _texts(keys)
         state = np.array([lowest, self._end, 0])
-        done = kernels.add_text(texts, hashed, begin, places, self._arena, state, found)
+        done = _kernels().add_text(texts, hashed, begin, places, self._arena, state, found)
         lowest, self._end, _ = state.tolist()
         if done < len(found):
             wanted = self._end + int(texts.offsets[done + 1] - texts.offsets[done])
@@ -310,14 +319,14 @@ class _TextKeys:
         offsets = np.zeros(len(slots) + 1, np.int64)
         np.cumsum(self._arena.length[slots], out=offsets[1:])
         data = np.empty(int(offsets[-1]), np.uint8)
-        kernels.copy_texts(slots, self._arena, offsets, data)
+        _kernels().copy_texts(slots, self._arena, offsets, data)
         buffers = [pa.py_buffer(offsets), pa.py_buffer(data)]
         return pa.LargeStringArray.from_buffers(len(slots), *buffers)
 
     def sizes(self, slots: IntArray) -> IntArray:
         return self._arena.length[slots].astype(np.int64) + 12
 
-    def drop(self, slots: IntArray, uses: kernels.Int32s) -> None:
+    def drop(self, slots: IntArray, uses: Int32s) -> None:
         self._dead += int(self._arena.length[slots].sum())
         if self._dead > max(_FEWEST_BYTES, self._end // 2):
             self._compact(np.flatnonzero(uses != FREE))
@@ -336,7 +345,7 @@ class _TextKeys:
         offsets = np.zeros(len(used) + 1, np.int64)
         np.cumsum(length[used], out=offsets[1:])
         data = np.empty(max(_FEWEST_BYTES, int(offsets[-1]) * 3 // 2), np.uint8)
-        kernels.copy_texts(used, self._arena, offsets, data)
+        _kernels().copy_texts(used, self._arena, offsets, data)
         start[used] = offsets[:-1]
         self._arena = Arena(data, start, length)
         self._end, self._dead = int(offsets[-1]), 0

@@ -10,7 +10,6 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
-from topwater.replica.world_kernels import places_among
 
 _SORTED = 200
 """For so many keys a world, sorting it is faster than counting who is above each."""
@@ -148,6 +147,9 @@ def _places(scores: FloatArray, world: IntArray, column: IntArray) -> IntArray:
     """The place of each of some keys, each in one world, from 0; equals keep the order shown."""
     if len(world) < _SORTED * len(scores):
         # One layout of arrays, so that one loop is compiled.
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.world_kernels import places_among
+
         return places_among(scores, np.ascontiguousarray(world), np.ascontiguousarray(column))
     order = np.argsort(-scores, axis=1, kind="stable")
     places = np.empty_like(order)
