@@ -102,3 +102,19 @@ def test_keys_of_one_shard_are_in_all_buckets(kind: pa.DataType) -> None:
     for shard in range(4):
         assert 4_000 < (shards == shard).sum() < 6_000
         assert len(set(buckets[shards == shard].tolist())) == 256
+
+
+@pytest.mark.parametrize(("in_vain", "exact"), [([True, False], True), ([True, True], False)])
+def test_only_all_shards_together_know_that_nothing_usable_came(
+    in_vain: list[bool], exact: bool
+) -> None:
+    """A shard whose only key is unknown to the service is right about it, if others got values."""
+    shards = [
+        answer(("a", 9.0, 1), freshness=Freshness(3, 0, 3 * vain, 1, 1, False, nothing_usable=vain))
+        for vain in in_vain
+    ]
+    found = merge(shards, 2, smallest=False, accuracy=None)
+    assert found.freshness is not None
+    assert (found.exact, found.freshness.nothing_usable) == (exact, not exact)
+    alone = merge(shards[:1], 2, smallest=False, accuracy=None)
+    assert not alone.exact

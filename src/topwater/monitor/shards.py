@@ -105,17 +105,20 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
     """
     first = answers[0]
     if len(answers) == 1:
-        return first
+        in_vain = first.freshness is not None and first.freshness.nothing_usable
+        return replace(first, exact=False) if in_vain else first
     rows = [(row, at) for at, answer in enumerate(answers) for row in answer.rows]
     best = _order([row for row, _ in rows], smallest=smallest)[:k]
     counts = reduce(Counts.__add__, (answer.counts for answer in answers))
+    freshness = _freshness(answers, [rows[at][1] for at in best], accuracy)
+    in_vain = freshness is not None and freshness.nothing_usable
     return Answer(
         first.window,
         tuple(replace(rows[at][0], rank=rank) for rank, at in enumerate(best, 1)),
-        exact=all(answer.exact for answer in answers),
+        exact=all(answer.exact for answer in answers) and not in_vain,
         candidates=sum(answer.candidates for answer in answers),
         counts=replace(counts, skipped_windows=first.counts.skipped_windows),
-        freshness=_freshness(answers, [rows[at][1] for at in best], accuracy),
+        freshness=freshness,
         problems=_problems(answers),
         looked_up=_looked_up(answers),
     )

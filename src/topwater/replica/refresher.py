@@ -97,6 +97,7 @@ class Refresher:
         self.learners = learners = Learners(terms, replica, entry)
         replica.learnt = learners.bytes_per_key
         self.purse = Purse(settings.budget, shard)
+        self._alone = shard.of == 1
         proposer = settings.refresh_from or proposer
         self._proposals = Proposals(terms, replica, values, learners.rates, proposer, truth)
         self._election = Election(settings, learners, self.purse)
@@ -196,7 +197,8 @@ class Refresher:
             age=np.where(fetched == NEVER, -1, view.end - fetched),
             confidence=1.0 - self._estimates.stale(slots[top], view.end),
             assumed=self.values.assumed(slots[top]),
-            exact=self._all_read(view) and not freshness.nothing_usable,
+            # Whether nothing usable came at all, a shard can't tell: see topwater.monitor.shards.
+            exact=self._all_read(view) and not (self._alone and freshness.nothing_usable),
             look_ups=look_ups,
             freshness=freshness,
             unscored=int(np.count_nonzero(unscored)),
