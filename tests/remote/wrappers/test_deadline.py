@@ -18,7 +18,7 @@ from tests.support.timing import HANGS, took, within
 from tests.support.troubled import Acting, Hanging, answered
 from topwater.errors import SourceError
 from topwater.model import Fetched
-from topwater.remote import Guarded, Recording, guarded
+from topwater.remote import Guarded, Recording, guarded, threads
 from topwater.remote.threads import MOST_LOST
 from topwater.remote.wrappers.stack import stack
 from topwater.testing import Scripted, check_source
@@ -135,20 +135,24 @@ def test_guards_made_anew_for_each_batch_do_not_pile_up_either() -> None:
         assert hanging.begun <= MOST_LOST
     finally:
         hanging.gate.set()
+    until = time.monotonic() + HANGS
+    while threads._lost and time.monotonic() < until:
+        time.sleep(0.01)
+    assert threads._lost == 0, "they come back, and the next test finds none of them"
 
 
 def test_a_punctual_source_stays_on_its_thread() -> None:
-    threads = []
+    used = []
 
     def act(keys: Any, _: Any) -> Fetched:
-        threads.append(threading.get_ident())
+        used.append(threading.get_ident())
         return answered(keys)
 
     source = Guarded(Acting(act))
     for _ in range(20):
         source.fetch(KEYS, 5.0)
-    assert len(set(threads)) == 1
-    assert threads[0] != threading.get_ident()
+    assert len(set(used)) == 1
+    assert used[0] != threading.get_ident()
 
 
 def test_the_source_gets_a_little_less_time_so_that_it_can_still_be_heard() -> None:
