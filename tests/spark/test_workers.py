@@ -52,15 +52,13 @@ class Context:
 
 def test_a_variable_is_set_only_while_workers_are_asked_for() -> None:
     environment = {"PYTHONHASHSEED": "0"}
-    with own_workers(Context(environment), "a query"):  # type: ignore[arg-type]
-        assert environment == {"PYTHONHASHSEED": "0", "TOPWATER_RUN": "a query"}
+    with own_workers(Context(environment)):  # type: ignore[arg-type]
+        assert environment == {"PYTHONHASHSEED": "0", "TOPWATER_STAGE": "monitors"}
     assert environment == {"PYTHONHASHSEED": "0"}
-    with own_workers(Context(environment), ""):  # type: ignore[arg-type]
-        assert environment == {"PYTHONHASHSEED": "0"}
 
 
 def test_a_session_without_a_context_is_left_alone() -> None:
     entered = []
-    with own_workers(Context(None), "a query"):  # type: ignore[arg-type]
+    with own_workers(Context(None)):  # type: ignore[arg-type]
         entered.append(True)
     assert entered

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -161,7 +162,7 @@ def answer_frame(
         patience = millis(idle, field="idle")
         portions = portions.union(beats(spark, query.window, patience, shards))
     keyed = placed(portions, shards).groupBy(PLACE)
-    with own_workers(spark, run):
+    with contextlib.nullcontext() if bounded else own_workers(spark):
         rows = keyed.transformWithState(processor, schema, "Append", "None")
     if shards > 1 and query.group_by is None:
         # All shards end a window in the same micro-batch, so one micro-batch holds all of it.

@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-_VARIABLE = "TOPWATER_RUN"
+_VARIABLE = "TOPWATER_STAGE"
 _tasks = count()
 
 
 @contextlib.contextmanager
-def own_workers(spark: SparkSession, run: str) -> Iterator[None]:
+def own_workers(spark: SparkSession) -> Iterator[None]:
     """Give the functions that are handed to Spark meanwhile Python workers of their own.
 
     Spark takes a worker that waits with the same environment, the one that has waited longest. So
     without this the stage that keeps monitors would get those that another stage has just left.
+    All queries of an application share these workers: to start some takes seconds, and a monitor
+    that was elsewhere meanwhile takes in only what it missed.
     """
     environment: dict[str, str] | None = None
     with contextlib.suppress(PySparkException, AttributeError):  # Spark Connect has no context
         environment = spark.sparkContext.environment
-    if environment is None or not run:
+    if environment is None:
         yield
         return
-    environment[_VARIABLE] = run
+    environment[_VARIABLE] = "monitors"
     try:
         yield
     finally:
