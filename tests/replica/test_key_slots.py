@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from topwater.errors import StateError
 from topwater.model import IntArray
 from topwater.replica.key_slots import KeySlots
 
@@ -148,14 +147,3 @@ def test_keys_are_of_one_kind() -> None:
     index.slots_of(np.array([1]), add=True)
     with pytest.raises(TypeError, match="keys are whole numbers, not large_string"):
         index.slots_of(np.array(["a"], object))
-
-
-def test_keys_are_put_where_they_were() -> None:
-    index = KeySlots()
-    index.place(pa.array(["c", "a"]), np.array([40, 3]))
-    assert index.slots_of(pa.array(["a", "b", "c"]), add=True).tolist() == [3, 0, 40]
-    index.place(pa.array(["a"]), np.array([3]))
-    index.check()
-    for keys, slots in ((["d"], [3]), (["a"], [7]), (["e", "f"], [9, 9])):
-        with pytest.raises(StateError, match="two keys one slot"):
-            index.place(pa.array(keys), np.array(slots))

@@ -113,31 +113,6 @@ def test_a_restart_keeps_all_columns_and_the_order_of_arrival() -> None:
     assert again.fetched[again.used()].tolist() == [10, 10, NEVER]
 
 
-@pytest.mark.parametrize("text", [False, True])
-def test_images_bring_back_every_slot(text: bool) -> None:
-    """Also where slots were given to other keys since, and of some nothing is kept any more."""
-    rng = np.random.default_rng(5)
-    replica, again = Replica(), Replica()
-    for window in range(30):
-        keys = rng.choice(60, 12, replace=False)
-        keys = keys.astype(str).astype(object) if text else keys
-        slots = replica.lend(keys)
-        before = replica.used()
-        replica.enter(slots[:5], window, 10 * window, np.full(5, 10 * window))
-        replica.put(slots[:3], rng.normal(size=3), at=10 * window)
-        replica.miss(slots[3:5], at=10 * window)
-        replica.reclaim()
-        gone = rng.permutation(replica.used())[:3]
-        replica.forget(gone)
-        # What changed, and what went.
-        again.restore_images(replica.images(np.union1d(np.union1d(slots, before), gone)))
-        left, right = (each.images(each.used()).to_pylist() for each in (replica, again))
-        assert repr(left) == repr(right)
-        again.index.check()
-    new = np.array(["new", "newer"], object) if text else np.array([100, 101])
-    assert again.slots(new).tolist() == replica.slots(new).tolist()
-
-
 def test_a_restart_of_what_is_in_use_leaves_the_windows_their_slots() -> None:
     replica, other = Replica(), Replica()
     other.put(other.slots(np.array([5, 9, 2])), np.array([5.0, 9.0, 2.0]), at=3)
@@ -151,17 +126,6 @@ def test_a_restart_of_what_is_in_use_leaves_the_windows_their_slots() -> None:
     replica.index.release(held)
     replica.index.check()
     assert (len(replica.index), len(replica)) == (3, 3)
-
-
-def test_images_that_contradict_each_other_are_refused() -> None:
-    replica, again = Replica(), Replica()
-    image = replica.images(replica.slots(np.array([1, 2])))
-    again.slots(np.array([7, 1]))
-    again.restore_images(image.slice(0, 1).set_column(0, "slot", [[1]]))
-    with pytest.raises(StateError, match="two keys one slot"):
-        again.restore_images(image.slice(0, 1))
-    with pytest.raises(StateError, match="no column slot"):
-        again.restore_images(image.drop_columns(["slot"]))
 
 
 def test_a_key_never_asked_for_is_as_in_its_first_window() -> None:

@@ -175,10 +175,10 @@ def add_whole(
     state: IntArray,
     found: IntArray,
 ) -> int:
-    """The slot of each key from ``begin`` on; new keys get the lowest free ones, or those given.
+    """The slot of each key from ``begin`` on; new keys get the lowest free ones.
 
-    ``found`` holds the slots that are given, or -1 for any; ``state`` below which slot none is
-    free. Stops at a key for which no slot is left. Gives how many keys are done.
+    ``state`` holds below which slot none is free. Stops at a key for which no slot is left. Gives
+    how many keys are done.
     """
     table, hashes, uses = places
     mask = np.uint32(len(table) - 1)
@@ -192,9 +192,7 @@ def add_whole(
             at = (at + np.uint32(1)) & mask
             slot = table[at] - 1
         if slot < 0:
-            slot = found[i]
-            if slot < 0:
-                slot = state[0] = _lowest_free(uses, state[0])
+            slot = state[0] = _lowest_free(uses, state[0])
             if slot >= len(uses):
                 return i
             table[at], hashes[slot], uses[slot], kept[slot] = slot + 1, hashed[i], 0, keys[i]
@@ -226,9 +224,7 @@ def add_text(
             slot = table[at] - 1
         if slot < 0:
             start, end = texts.offsets[i], texts.offsets[i + 1]
-            slot = found[i]
-            if slot < 0:
-                slot = state[0] = _lowest_free(uses, state[0])
+            slot = state[0] = _lowest_free(uses, state[0])
             if slot >= len(uses) or state[1] + end - start > len(arena.data):
                 return i
             table[at], hashes[slot], uses[slot] = slot + 1, hashed[i], 0

@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from topwater.errors import AFRESH, StateError
 from topwater.model import IntArray, KeyArray
 from topwater.replica.key_tables import FREE, Arena, Hashes, Int32s, Places, Texts
 from topwater.tables import keys_from_arrow
@@ -92,26 +91,6 @@ class KeySlots:
         if len(keys):
             self._each(keys, found, add=add)
         return found
-
-    def place(self, keys: Keys, slots: IntArray) -> None:
-        """Give keys these slots.
-
-        Raises
-        ------
-        StateError
-            If a key or a slot is used already, and not for each other.
-        """
-        self._reserve(int(slots.max(initial=-1)) + 1)
-        given = slots.copy()
-        taken = ((self._uses[slots] != FREE) & (self.slots_of(keys) != slots)).any()
-        taken = taken or len(np.unique(slots)) < len(slots)
-        if not taken and len(keys):
-            self._each(keys, given, add=True)
-        if taken or not np.array_equal(given, slots):
-            raise StateError(
-                "the state gives two keys one slot",
-                fix=f"restore the checkpoint from a copy, or {AFRESH}",
-            )
 
     def keys_at(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""

@@ -329,39 +329,16 @@ class Replica:
         self._key_bytes -= int(self.index.bytes_at(slots).sum())
         self.index.release(slots)
 
-    def images(self, slots: IntArray) -> pa.Table:
-        """What is remembered in these slots; no key where that is nothing."""
-        kept = self.kept(slots)
-        keys = self.index.arrow_at(slots[kept]).take(
-            pa.array(np.cumsum(kept) - 1, mask=~kept)  # null where nothing is kept
-        )
-        return pa.table(
-            {"slot": slots, "key": keys} | {name: getattr(self, name)[slots] for name in _COLUMNS}
-        )
-
-    def restore_images(self, table: pa.Table) -> None:
-        """Put back images, in place of what is in their slots.
-
-        Raises
-        ------
-        StateError
-            If a column is missing, or a key or a slot is used otherwise.
-        """
-        _require(table, "slot", "key", *_COLUMNS)
-        slots, there = column(table, "slot"), np.asarray(table.column("key").is_valid())
-        self.forget(slots[self.kept(slots)])
-        table, slots = table.filter(pa.array(there)), slots[there]
-        self.index.place(table.column("key"), slots)
-        self._fill(slots, table, [*_COLUMNS])
-        self.arrivals = max(self.arrivals, int(self.arrival[slots].max(initial=-1)) + 1)
-
     def snapshot(self) -> pa.Table:
         """All that a restart needs, in order of the keys' arrival.
 
         Slots are numbered anew: they depend on how the stream was cut into batches, as this table
         does not.
         """
-        return self.images(self.used()).drop_columns(["slot", "arrival"])
+        slots = self.used()
+        names = (name for name in _COLUMNS if name != "arrival")
+        columns = {name: getattr(self, name)[slots] for name in names}
+        return pa.table({"key": self.index.arrow_at(slots), **columns})
 
     def restore(self, table: pa.Table) -> None:
         """Become, whatever was in it, the replica that wrote ``table``.
