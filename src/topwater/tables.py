@@ -7,9 +7,10 @@ bytes can fail but never run anything.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,31 @@ def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
             fix=f"run the version that wrote it, or {AFRESH}",
         )
     return table.replace_schema_metadata(None), document["meta"]
+
+
+@contextlib.contextmanager
+def known_form(what: str) -> Iterator[None]:
+    """Tell what is read here and lacks something, or has it otherwise, by its name.
+
+    Its checksum may be right: then another program wrote it.
+
+    Examples
+    --------
+    >>> with known_form("panes 7"):
+    ...     {"rows": 3}["keys"]
+    Traceback (most recent call last):
+    topwater.errors.StateError: panes 7: the state has a form that this program does not know: \
+KeyError('keys')
+      fix: run the version that wrote it, or start from an empty checkpoint and write to an empty \
+sink (the old one keeps its windows)
+    """
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, OSError) as error:
+        raise StateError(
+            f"{what}: the state has a form that this program does not know: {error!r}",
+            fix=f"run the version that wrote it, or {AFRESH}",
+        ) from error
 
 
 def pack_arrays(arrays: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> bytes:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from tests.support.journal_store import JournalStore
-from topwater import TopKMonitor, TopKQuery, tumbling
+from topwater import TopKMonitor, TopKQuery, sliding, tumbling
 from topwater.monitor import GroupedMonitor, group_log
 from topwater.monitor.journal import Head, Journal
+from topwater.replica import RefreshSettings
+from topwater.scoring import Formula
+from topwater.testing import Scripted
 
 QUERY = TopKQuery(
     key="who", time="at", window=tumbling(1_000), take={"n": "count"}, score="n", k=2,
@@ -78,3 +84,40 @@ def test_groups_that_are_gone_are_gone_after_a_restart_too() -> None:
         assert isinstance(each.monitor, GroupedMonitor)
         assert each.monitor.book.groups == [30, 31]
     assert len(store.chunks) == 2
+
+
+REMOTE = replace(
+    QUERY, window=sliding(50, 10), score=Formula("n * f"),
+    refresh=RefreshSettings.of({"remote": "f", "budget": 20}),
+)  # fmt: skip
+SOURCE = {key: [(at, float(key % 97 + at)) for at in (0, 25, 60)] for key in range(3_000)}
+
+
+@pytest.mark.parametrize("query", [replace(QUERY, window=sliding(50, 10)), REMOTE])
+def test_a_large_group_costs_what_changed(query: TopKQuery) -> None:
+    """Three groups of 3,000 keys, a hundredth of which has an event in each batch."""
+    rng = np.random.default_rng(5)
+
+    def built() -> GroupedMonitor:
+        source = None if query.refresh is None else Scripted(SOURCE)
+        return GroupedMonitor.build(query, source=source)
+
+    store, journal, plain = JournalStore(), Journal(built()), built()
+    came: list[int] = []
+    for at in range(1, 140):
+        keys = rng.permutation(3_000)[: 3_000 if at % 50 == 1 else 30]
+        groups = np.repeat(np.arange(3), len(keys))
+        batch = {"who": np.tile(keys, 3), "at": np.full(len(groups), at), "where": groups}
+        for monitor in (journal.monitor, plain):
+            monitor.ingest(batch)
+        closed = journal.monitor.close_until(at)
+        assert closed == plain.close_until(at)
+        store.write(journal.record(str(at)))
+        came.append(24 * len(groups))
+    few = [at for at in range(60, 139) if at % 50]
+    written = np.median([store.written[at] for at in few])
+    whole = len(plain.snapshot())
+    assert written < 2 * came[few[0]] + 3 * (1_500 + 12_000 * (query.refresh is not None))
+    assert written < whole / 5
+    again = store.rebuilt(built())
+    assert again.monitor.flush() == journal.monitor.flush() == plain.flush()

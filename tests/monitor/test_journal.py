@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,12 +14,16 @@ import pytest
 from tests.support.journal_store import JournalStore, kept, plain
 from tests.support.scenarios import QUERIES, Scenario, scenario
 from topwater import StateError, TopKMonitor, TopKQuery, sliding, tumbling
-from topwater.monitor import Monitor, build_monitor, strand
+from topwater.monitor import Monitor, build_monitor, group_log, grouped, strand
 from topwater.monitor.journal import Head, Journal, snapshot_from
+from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.replica import RefreshSettings
+from topwater.tables import pack, pack_arrays, unpack, unpack_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from topwater import Answer
 
 
@@ -51,6 +57,8 @@ def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
     if seed:
         monkeypatch.setattr(strand, "_PIECES", 3)
         monkeypatch.setattr(strand, "SEGMENT", 300)
+        monkeypatch.setattr(grouped, "LARGE", 1)
+        monkeypatch.setattr(group_log, "_AWAKE", 2)
     rng = np.random.default_rng(seed)
     each = scenario(name.replace("forgetful", "worth"), seed, files=10, rows=500, unit=0.1)
     if name == "forgetful":
@@ -173,6 +181,83 @@ def test_a_state_of_another_form_or_query_is_refused() -> None:
     store.write(Journal(TopKMonitor.build(QUERY)).record("one"))
     with pytest.raises(StateError, match="another query"):
         store.rebuilt(TopKMonitor.build(replace(QUERY, k=4)))
+
+
+@pytest.mark.parametrize("name", ["each", "last-and-sum", "worth", "groups-worth"])
+def test_what_lacks_something_is_told_though_its_checksums_are_right(name: str) -> None:
+    """Whatever is taken away, of the head or of what the chunks hold."""
+    each, store = scenario(name, 3), JournalStore()
+    live = Journal(built(each))
+    for number, file in enumerate(each.files[:3]):
+        stepped(live, file)
+        store.write(live.record(str(number)))
+    for head in heads_that_lack_something(store.head):
+        with pytest.raises(StateError, match=r"the head: the state has a form|another query"):
+            replace(store, head=head).rebuilt(built(each))
+    for chunks, label in chunks_that_lack_something(store):
+        with pytest.raises(StateError, match=rf"{label}.* a form that this program does not know"):
+            replace(store, chunks=chunks).rebuilt(built(each))
+
+
+def heads_that_lack_something(head: bytes) -> Iterator[bytes]:
+    table, meta = unpack(head)
+    document = json.loads(table.column("head")[0].as_py())
+    paths: list[tuple[str, ...]] = [(name,) for name in document]
+    paths += [("facts", name) for name in document["facts"]]
+    paths += [("facts", "remote", name) for name in document["facts"].get("remote", ())]
+    paths += [("journal", name) for name in document["journal"]]
+    paths += [("journal", name, "marks") for name in document["journal"]]
+    for path in paths:
+        less = copy.deepcopy(document)
+        inside = less
+        for name in path[:-1]:
+            inside = inside[name]
+        del inside[path[-1]]
+        yield pack(pa.table({"head": [json.dumps(less).encode()]}), meta)
+
+
+def chunks_that_lack_something(store: JournalStore) -> Iterator[tuple[dict[int, bytes], str]]:
+    """Each chunk without each of its columns, well sealed."""
+    head = Head.unpack(store.head)
+    for name, each in head.strands.items():
+        for piece in each.pieces:
+            label = f"{name} {piece.sequence}"
+            content = joined(label, [store.chunks[id_] for id_ in piece.ids])
+            for less in contents_that_lack_something(content):
+                yield store.chunks | dict(zip(piece.ids, cut(label, less), strict=True)), label
+
+
+def contents_that_lack_something(content: bytes) -> Iterator[bytes]:
+    try:
+        table, meta = unpack(content)
+    except StateError:  # flat arrays; of these only some have to be there
+        arrays = unpack_arrays(content)
+        needed = [name for name in arrays if name.startswith(("new ", "if ", "key", "lengths "))]
+        for name in needed:
+            yield pack_arrays({each: arrays[each] for each in arrays if each != name})
+        return
+    for name in table.column_names:
+        yield pack(table.drop_columns(name), meta)
+
+
+@pytest.mark.parametrize("name", ["each", "worth", "groups-worth"])
+def test_a_snapshot_that_lacks_something_is_told(name: str) -> None:
+    each = scenario(name, 3)
+    monitor = built(each)
+    for file in each.files[:3]:
+        monitor.ingest(file)
+        monitor.close_until(monitor.watermark or 0)
+    table, meta = unpack(monitor.snapshot())
+    states = [pack(table.drop_columns(column), meta) for column in table.column_names]
+    states += [pack(table, {"query": meta["query"]})]
+    states += [
+        pack(table, meta | {"facts": {other: meta["facts"][other] for other in meta["facts"]
+                                      if other != fact}})
+        for fact in meta["facts"]
+    ]  # fmt: skip
+    for state in states:
+        with pytest.raises(StateError, match="a form that this program does not know"):
+            build_monitor(each.query, state, source=each.source)
 
 
 @pytest.mark.parametrize("name", ["each", "worth", "groups-worth"])

@@ -1,7 +1,8 @@
-"""What changed of groups: the monitors of those that had events, or a window to answer.
+"""What changed of groups: of those that had events, or a window to answer.
 
-A group is written as a whole, its monitor's snapshot, and read as that: of ten thousand groups
-that are remembered only those become monitors that something happens to.
+A small group is written as a whole, its monitor's snapshot; of a large one, after the first time,
+only what changed. Both are kept as they were written: of ten thousand groups that are remembered
+only those become monitors that something happens to.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from topwater.monitor.group_book import Entry
 from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.journal_logs import Content
 from topwater.monitor.shards import bucket_in_shard
-from topwater.monitor.strand import FREE, Strand
+from topwater.monitor.strand import Strand
 from topwater.tables import keys_from_arrow, pack, unpack
 
+_CONTENTS = ("state", "change")
+_GONE = (None, None)
 _AWAKE = 1_024
 """How many groups have a monitor when a record was written, unless more were in use."""
 
@@ -35,11 +38,12 @@ class GroupLog:
 
     def __init__(self, monitor: GroupedMonitor) -> None:
         self._monitor = monitor
+        monitor.follow()
 
     def news(self) -> Content | None:
         """The groups that something happened to; of those that are gone, that they are."""
         touched = self._monitor.take_touched()
-        found = self._packed(touched) if touched else None
+        found = self._packed(touched, whole=False) if touched else None
         # Those that have events in every record are not to be built anew for each.
         self._monitor.put_away(max(_AWAKE, 2 * len(touched)))
         return found
@@ -50,16 +54,14 @@ class GroupLog:
 
     def image_size(self, strand: Strand) -> int | None:
         """When what changed takes more than half of what there is."""
-        if strand.crowded or strand.logged > max(FREE, strand.imaged // 2):
-            return strand.imaged or strand.logged
-        return None
+        return strand.images_due
 
     def image(self, low: int, high: int) -> Content | None:
         """All groups of these buckets."""
         groups = self._monitor.book.groups
         buckets = _buckets(groups)
         inside = np.flatnonzero((buckets >= low) & (buckets < high))
-        return self._packed([groups[at] for at in inside]) if len(inside) else None
+        return self._packed([groups[at] for at in inside], whole=True) if len(inside) else None
 
     def begin(self, *, afresh: bool) -> None:
         """There is nothing to prepare."""
@@ -74,30 +76,38 @@ class GroupLog:
         table, _ = unpack(packed)
         if told is not None:
             table = table.filter(pa.array(told[_buckets(_groups(table))]))
-        columns = [table.column(name).to_pylist() for name in ("state", *Entry._fields)]
-        for group, state, *entry in zip(_groups(table), *columns, strict=True):
-            if state is None:
-                self._monitor.drop_group(group)
-            else:
+        columns = [table.column(name).to_pylist() for name in (*_CONTENTS, *Entry._fields)]
+        for group, state, change, *entry in zip(_groups(table), *columns, strict=True):
+            if state is not None:
                 self._monitor.put_group(group, state, Entry(*entry))
+            elif change is not None:
+                self._monitor.change_group(group, change, Entry(*entry))
+            else:
+                self._monitor.drop_group(group)
 
     def end(self) -> None:
         """There is nothing to add."""
 
-    def _packed(self, groups: list[Key]) -> Content:
-        book = self._monitor.book
-        known = [book.get(group) for group in groups]
-        states = [
-            None if entry is None else self._monitor.packed_group(group)
+    def _packed(self, groups: list[Key], *, whole: bool) -> Content:
+        """Each group as a whole, or what changed of it where that is known."""
+        known = [self._monitor.book.get(group) for group in groups]
+        told = [
+            _GONE if entry is None else self._told(group, whole=whole)
             for group, entry in zip(groups, known, strict=True)
         ]
         columns = {
             name: pa.array([None if each is None else each[at] for each in known], pa.int64())
             for at, name in enumerate(Entry._fields)
         }
-        state = pa.array(states, pa.large_binary())
-        table = pa.table({"group": _arrow(groups), "state": state, **columns})
+        contents = {
+            name: pa.array([each[at] for each in told], pa.large_binary())
+            for at, name in enumerate(_CONTENTS)
+        }
+        table = pa.table({"group": _arrow(groups), **contents, **columns})
         return Content(pack(table, {}, compressed=True))
+
+    def _told(self, group: Key, *, whole: bool) -> tuple[bytes | None, bytes | None]:
+        return (self._monitor.packed_group(group), None) if whole else self._monitor.news_of(group)
 
 
 def _arrow(groups: list[Key]) -> pa.Array:

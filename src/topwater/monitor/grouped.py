@@ -16,16 +16,20 @@ from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.group_book import Entry, GroupBook
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.protocol import Monitor
+from topwater.monitor.ranking_log import RankingLog
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.snapshot import require_same_query
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.tables import keys_from_arrow, pack, unpack
+from topwater.tables import keys_from_arrow, known_form, pack, unpack
 
 GROUP = "#group"
 """The column of late rows that names their group; no aggregate can have this name."""
+
+LARGE = 8_192
+"""From how many bytes on a group's snapshot is not written again for every change."""
 
 _WHOLE = Shard()
 _SILENT = 64
@@ -75,7 +79,9 @@ class GroupedMonitor:
         self._counts = Counts()
         self._book = GroupBook()
         self._monitors: dict[Key, TopKMonitor] = {}
-        self._packed: dict[Key, bytes] = {}
+        self._records: dict[Key, list[bytes]] = {}
+        self._logs: dict[Key, RankingLog] = {}
+        self._followed = False
         self._admitted: set[Key] = set()
         self._touched: set[Key] = set()
         if state is not None:
@@ -183,9 +189,11 @@ class GroupedMonitor:
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
-        self.restore_facts(meta["facts"])
-        groups = keys_from_arrow(table.column("group")).tolist()
-        for group, packed in zip(groups, table.column("state").to_pylist(), strict=True):
+        with known_form("the snapshot"):
+            self.restore_facts(meta["facts"])
+            groups = keys_from_arrow(table.column("group")).tolist()
+            states = table.column("state").to_pylist()
+        for group, packed in zip(groups, states, strict=True):
             self._monitors[group] = self._build_ranking(packed)
             self._note(group)
 
@@ -199,33 +207,91 @@ class GroupedMonitor:
         touched, self._touched = sorted(self._touched), set()
         return touched
 
+    def follow(self) -> None:
+        """From now on follow what changes in large groups, for :meth:`news_of`."""
+        self._followed = True
+
+    def news_of(self, group: Key) -> tuple[bytes | None, bytes | None]:
+        """A group's snapshot, or what changed since the last call if that was followed."""
+        log = self._logs.get(group)
+        if log is not None:
+            return None, log.news()
+        packed = self.packed_group(group)
+        self._follow(group, len(packed))
+        return packed, None
+
     def packed_group(self, group: Key) -> bytes:
         """The snapshot of one group's monitor."""
-        packed = self._packed.get(group)
-        return self._monitors[group].snapshot() if packed is None else packed
+        monitor = self._monitors.get(group)
+        if monitor is not None:
+            return monitor.snapshot()
+        if len(self._records[group]) > 1:
+            self._records[group] = [self._rebuilt(group)[0].snapshot()]
+        return self._records[group][0]
 
     def put_group(self, group: Key, packed: bytes, entry: Entry) -> None:
         """Remember a group as it was written; a monitor is built from that when it is needed."""
-        self._monitors.pop(group, None)
-        self._packed[group] = packed
+        self.drop_group(group)
+        self._records[group] = [packed]
+        self._book.note(group, entry)
+
+    def change_group(self, group: Key, change: bytes, entry: Entry) -> None:
+        """Let a group that is remembered change as was written."""
+        monitor = self._monitors.get(group)
+        if monitor is None:
+            self._records[group].append(change)
+        else:
+            self._log_of(group, monitor).take(change)
         self._book.note(group, entry)
 
     def drop_group(self, group: Key) -> None:
         """Remember nothing of a group."""
-        self._monitors.pop(group, None)
-        self._packed.pop(group, None)
+        for kept in (self._monitors, self._records, self._logs):
+            kept.pop(group, None)
         self._book.drop(group)
 
     def put_away(self, most: int) -> None:
         """Keep no more monitors than that: of those not used for longest, the snapshots."""
         for group in [*self._monitors][: max(0, len(self._monitors) - most)]:
-            self._packed[group] = self._monitors.pop(group).snapshot()
+            self._records[group] = [self._monitors.pop(group).snapshot()]
+            self._logs.pop(group, None)
+
+    def _log_of(self, group: Key, monitor: TopKMonitor) -> RankingLog:
+        if group not in self._logs:
+            self._logs[group] = RankingLog(monitor)
+        return self._logs[group]
+
+    def _follow(self, group: Key, size: int) -> None:
+        """Follow a group's changes from now on, if all of it takes so many bytes that this pays."""
+        if self._followed and size >= LARGE:
+            self._log_of(group, self._monitors[group])
+
+    def _rebuilt(self, group: Key) -> tuple[TopKMonitor, RankingLog | None]:
+        """A monitor from what was written of a group, and the log that its changes needed."""
+        snapshot, *changes = self._records[group]
+        monitor = self._build_ranking(snapshot)
+        log = RankingLog(monitor) if changes else None
+        for change in changes:
+            assert log is not None  # noqa: S101  for the type checker
+            log.take(change)
+        return monitor, log
+
+    def _woken(self, group: Key) -> TopKMonitor:
+        """The monitor of a group that has none: from what was written of it, or new."""
+        if group not in self._records:
+            return self._build_ranking()
+        monitor, log = self._rebuilt(group)
+        if log is not None:
+            self._logs[group] = log
+        self._monitors[group] = monitor
+        self._follow(group, sum(map(len, self._records.pop(group))))
+        return monitor
 
     def _monitor(self, group: Key) -> TopKMonitor:
         """That of a group, to be used; those used last stand last."""
         monitor = self._monitors.pop(group, None)
         if monitor is None:
-            monitor = self._build_ranking(self._packed.pop(group, None))
+            monitor = self._woken(group)
         self._monitors[group] = monitor
         self._touched.add(group)
         if self._current is not None and monitor.idle:

@@ -19,19 +19,18 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from topwater.errors import AFRESH, StateError
 from topwater.model import Fetched, KeyArray
 from topwater.monitor.group_log import GroupLog
 from topwater.monitor.grouped import GroupedMonitor, build_monitor
 from topwater.monitor.journal_chunks import cut, joined
-from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
+from topwater.monitor.journal_logs import Content, Log
 from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.protocol import Monitor
-from topwater.monitor.row_log import RowLog
+from topwater.monitor.ranking_log import logs_of
 from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
 from topwater.query import TopKQuery
-from topwater.tables import pack, unpack
+from topwater.tables import known_form, pack, unpack
 
 Get = Callable[[int], bytes | None]
 """Gives a chunk by its id."""
@@ -91,6 +90,12 @@ class Head:
         """Bytes of all chunks."""
         return sum(each.logged + each.imaged for each in self.strands.values())
 
+    @property
+    def chunk(self) -> int:
+        """Bytes of the largest chunk, nearly."""
+        parts = [part for strand in self.strands.values() for part in strand.in_order()]
+        return max((part.size // len(part.ids) for part in parts if part.ids), default=0)
+
     def pack(self) -> bytes:
         """As bytes."""
         meta = {
@@ -114,16 +119,13 @@ class Head:
             If the bytes are not a head, are damaged, or come from another version.
         """
         table, _ = unpack(packed)
-        try:
+        with known_form("the head"):
             meta = json.loads(table.column("head")[0].as_py())
             strands = {name: Strand.from_dict(each) for name, each in meta["journal"].items()}
             query, facts, free = (meta[name] for name in ("query", "facts", "free"))
-            return Head(meta["sequence"], dict(meta["nonces"]), query, facts, strands, free)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise StateError(
-                f"the state has a form that this program does not know: {error!r}",
-                fix=f"run the version that wrote it, or {AFRESH}",
-            ) from error
+            head = Head(meta["sequence"], dict(meta["nonces"]), query, facts, strands, free)
+            head.version  # noqa: B018  the last record has a nonce
+        return head
 
 
 @dataclass(slots=True)
@@ -202,9 +204,10 @@ class Journal:
         return True
 
     def _replay(self, head: Head, get: Get, since: int | None) -> None:
-        self.monitor.restore_facts(head.facts)
-        for log in self._logs:
-            strand = head.strands[log.name]
+        with known_form("the head"):
+            self.monitor.restore_facts(head.facts)
+            strands = [head.strands[log.name] for log in self._logs]
+        for log, strand in zip(self._logs, strands, strict=True):
             log.begin(afresh=since is None)
             for part in strand.in_order():
                 if since is None:
@@ -213,7 +216,9 @@ class Journal:
                     continue
                 else:
                     told = None
-                log.take(_read(log.name, part, get), told, image=isinstance(part, Segment))
+                content = joined(_label(log.name, part), [get(id_) for id_ in part.ids])
+                with known_form(_label(log.name, part)):
+                    log.take(content, told, image=isinstance(part, Segment))
             log.end()
         self._strands, self._nonces, self._free = head.strands, head.nonces, head.free
         self._ids = set[int]().union(*(strand.ids() for strand in head.strands.values()))
@@ -222,9 +227,9 @@ class Journal:
     def _write(self, log: Log, strand: Strand, sequence: int, puts: dict[int, bytes]) -> None:
         news = log.news()
         if news is not None:
-            ids = self._cut(f"{log.name} {sequence}", news, puts)
-            kept = [] if log.whole else strand.pieces
-            strand.pieces = [*kept, Piece(sequence, len(news.packed), news.until, ids)]
+            piece = Piece(sequence, len(news.packed), news.until, ())
+            ids = self._cut(_label(log.name, piece), news, puts)
+            strand.pieces = [*([] if log.whole else strand.pieces), piece._replace(ids=ids)]
         strand.expire(log.oldest())
         if not strand.width and (size := log.image_size(strand)) is not None:
             strand.begin_images(size)
@@ -237,11 +242,10 @@ class Journal:
         """Make the next image; its size."""
         low, high = strand.next_range()
         image = log.image(low, high) or Content(b"")
-        name = f"{log.name} {low} to {high} at {sequence}"
-        ids = self._cut(name, image, puts) if image.packed else ()
-        size = len(image.packed)
-        strand.add_segment(Segment(sequence, size, image.until, ids, low, high))
-        return size
+        segment = Segment(sequence, len(image.packed), image.until, (), low, high)
+        ids = self._cut(_label(log.name, segment), image, puts) if image.packed else ()
+        strand.add_segment(segment._replace(ids=ids))
+        return segment.size
 
     def _cut(self, name: str, content: Content, puts: dict[int, bytes]) -> tuple[int, ...]:
         chunks = cut(name, content.packed)
@@ -267,27 +271,15 @@ class _Nobody:
         raise NotImplementedError
 
 
-def _read(name: str, part: Piece | Segment, get: Get) -> bytes:
-    label = f"{name} {part.sequence}"
+def _label(name: str, part: Piece | Segment) -> str:
+    """What a part of a strand is called, in its chunks and in errors."""
     if isinstance(part, Segment):
-        label = f"{name} {part.low} to {part.high} at {part.sequence}"
-    return joined(label, [get(id_) for id_ in part.ids])
+        return f"{name} {part.low} to {part.high} at {part.sequence}"
+    return f"{name} {part.sequence}"
 
 
 def _logs_of(monitor: Monitor) -> list[Log]:
     if isinstance(monitor, GroupedMonitor):
         return [GroupLog(monitor)]
     assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker
-    logs: list[Log] = []
-    if monitor.refresher is not None:
-        logs.append(RowLog(monitor.refresher))
-    if monitor.pane_rows is not None:
-        return [*logs, PaneLog(monitor)]
-    return [*logs, _list_log(monitor)]
-
-
-def _list_log(monitor: TopKMonitor) -> WholeLog:
-    def restore(packed: bytes) -> None:
-        monitor.hold_afresh(unpack(packed)[0])
-
-    return WholeLog("list", lambda: pack(monitor.held(), {}, compressed=True), restore)
+    return logs_of(monitor)

@@ -35,7 +35,7 @@ from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica import Refresher
 from topwater.scoring.ranges import RunningRanges
-from topwater.tables import column, pack, unpack
+from topwater.tables import column, known_form, pack, unpack
 
 __all__ = ["TopKMonitor", "TopKQuery"]
 
@@ -371,12 +371,13 @@ class TopKMonitor:
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
         require_same_query(self.query, meta)
-        if self._refresher is not None:
-            held, replica = (part.as_py() for part in table.column("part"))
-            self._refresher.restore(unpack(replica)[0], meta["facts"]["remote"])
-            table, _ = unpack(held)
-        self.restore_facts(meta["facts"])
-        self.hold_afresh(table)
+        with known_form("the snapshot"):
+            if self._refresher is not None:
+                held, replica = (part.as_py() for part in table.column("part"))
+                self._refresher.restore(unpack(replica)[0], meta["facts"]["remote"])
+                table, _ = unpack(held)
+            self.restore_facts(meta["facts"])
+            self.hold_afresh(table)
 
     def _kind_of_keys(self, kind: str | None, part: PartialBatch) -> str | None:
         """Whole numbers or strings: they can't be ranked with each other."""

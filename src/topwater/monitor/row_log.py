@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from topwater.model import BoolArray, IntArray, KeyArray
 from topwater.monitor.journal_logs import Content
-from topwater.monitor.strand import BUCKETS, FREE, Strand
+from topwater.monitor.strand import BUCKETS, Strand
 from topwater.replica import Refresher
 from topwater.tables import pack_arrays, unpack_arrays
 
@@ -42,6 +42,11 @@ class RowLog:
         self._slots: IntArray = np.empty(0, np.int64)
         self._facts: dict[str, Any] = {}
         self._shadow: Columns = self._now(self._slots)
+
+    def know(self) -> None:
+        """Take all rows that are there as told."""
+        self._slots = self._replica.used()
+        self._arrivals, self._shadow = self._replica.arrival[self._slots], self._now(self._slots)
 
     def news(self) -> Content | None:
         """Rows that went, that came, and that changed since the last call."""
@@ -78,9 +83,7 @@ class RowLog:
 
     def image_size(self, strand: Strand) -> int | None:
         """When what changed takes more than half of what there is."""
-        if strand.crowded or strand.logged > max(FREE, strand.imaged // 2):
-            return strand.imaged or strand.logged
-        return None
+        return strand.images_due
 
     def image(self, low: int, high: int) -> Content | None:
         """All rows of these buckets."""

@@ -13,7 +13,7 @@ from topwater.errors import AFRESH, QueryError, StateError, TopwaterError
 from topwater.model import Counts, Key, Millis, Window
 from topwater.query import TopKQuery
 from topwater.replica.store import NEVER
-from topwater.tables import column, unpack
+from topwater.tables import column, known_form, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,9 @@ def describe(state: bytes) -> Description:
     """
     table, meta = unpack(state)
     try:
-        return _described(state, table, meta)
-    except (KeyError, TypeError, ValueError, QueryError) as error:
+        with known_form("the snapshot"):
+            return _described(state, table, meta)
+    except QueryError as error:
         raise StateError(
             f"the state has a form that this program does not know: {error}",
             fix=f"run the version that wrote it, or {AFRESH}",

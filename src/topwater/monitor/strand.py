@@ -107,6 +107,13 @@ class Strand:
         """Whether there are so many pieces that naming them all costs more than an image."""
         return len(self.pieces) > _PIECES + (self.logged + self.imaged) // _PIECE
 
+    @property
+    def images_due(self) -> int | None:
+        """About how many bytes images of everything take, if pieces have piled up; else None."""
+        if self.crowded or self.logged > max(FREE, self.imaged // 2):
+            return self.imaged or self.logged
+        return None
+
     def ids(self) -> set[int]:
         """Of all chunks that are needed."""
         return {id_ for part in self.in_order() for id_ in part.ids}

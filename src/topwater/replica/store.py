@@ -336,8 +336,7 @@ class Replica:
         does not.
         """
         slots = self.used()
-        names = (name for name in _COLUMNS if name != "arrival")
-        columns = {name: getattr(self, name)[slots] for name in names}
+        columns = {name: getattr(self, name)[slots] for name in _COLUMNS}
         return pa.table({"key": self.index.arrow_at(slots), **columns})
 
     def restore(self, table: pa.Table) -> None:
@@ -345,16 +344,13 @@ class Replica:
 
         Keys in windows keep their slots.
         """
-        names = [name for name in _COLUMNS if name != "arrival"]
-        _require(table, "key", *names)
+        _require(table, "key", *_COLUMNS)
         self.forget(self.used())
-        self.arrivals = 0
-        self._fill(self.index.slots_of(table.column("key"), add=True), table, names)
-
-    def _fill(self, slots: IntArray, table: pa.Table, names: list[str]) -> None:
+        slots = self.index.slots_of(table.column("key"), add=True)
         self.keep(slots)
-        for name in names:
+        for name in _COLUMNS:
             getattr(self, name)[slots] = column(table, name)
+        self.arrivals = int(self.arrival[slots].max(initial=-1)) + 1
 
 
 def _require(table: pa.Table, *names: str) -> None:
