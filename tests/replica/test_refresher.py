@@ -324,6 +324,18 @@ def test_a_window_larger_than_the_limit_is_answered_whole() -> None:
     events = [(key, 1 + key) for key in range(30)]
     answer = drive(query_of(budget=PLENTY, limit=5, k=30), source, events)[0]
     assert len(answer.rows) == 30
+    assert answer.exact
+    assert answer.counts.forgotten == 25
+
+
+def test_with_less_to_spend_a_window_larger_than_the_limit_is_never_called_exact() -> None:
+    source = Scripted({key: float(key) for key in range(30)})
+    events = [(key, minute * MINUTE + 1 + key) for minute in range(12) for key in range(30)]
+    answers = [each for each in drive(query_of(budget=10, limit=5), source, events) if each.rows]
+    assert len(answers) == 12
+    assert not any(answer.exact for answer in answers)
+    assert {answer.counts.forgotten for answer in answers[1:]} == {10}
+    assert answers[0].counts.forgotten == 5
 
 
 @pytest.mark.parametrize(("kind", "carry_over"), [("int", False), ("str", True)])
