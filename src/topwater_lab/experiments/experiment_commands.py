@@ -105,6 +105,36 @@ def acqua(
     _end(out, summary, as_json, [])
 
 
+@app.command(
+    epilog=examples_of(
+        "topwater experiment worlds --quick",
+        "topwater experiment worlds --json > worlds.json",
+    )
+)
+def worlds(
+    quick: Quick = False,
+    design: Annotated[
+        bool, typer.Option("--design", help="On the seeds that beliefs were designed with.")
+    ] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """All policies in made-up worlds: values that walk, drift, storm; keys never met before."""
+    from topwater_lab.experiments import world_runs
+    from topwater_lab.experiments.world_report import lines
+    from topwater_lab.experiments.worlds import DESIGN_SEEDS, REPORTING_SEEDS
+
+    with plain_errors(debug):
+        held = world_runs.contests(DESIGN_SEEDS if design else REPORTING_SEEDS, quick=quick)
+        cells = world_runs.cells(held, quiet=quiet)
+    if as_json:
+        typer.echo(json.dumps(world_runs.report(cells), allow_nan=False))
+        return
+    for line in lines(cells):
+        typer.echo(line)
+
+
 def _folder(data: str) -> str:
     return data or os.environ.get("TOPWATER_DATA", "")
 

@@ -85,37 +85,50 @@ def clairvoyant(
     keys, values = workload.initial()
     replica = values.copy()
     for view in workload.views:
-        slots = np.searchsorted(keys, view.keys)
-        search = _Greedy(workload, oracle, view, k, aim)
-        chosen = search.choose(replica[slots], budget)
-        replica[slots[chosen]] = oracle.values[view.index][chosen]
+        slots, true = np.searchsorted(keys, view.keys), oracle.values[view.index]
+        scores, places = oracle.scores[view.index], oracle.places[view.index]
+        search = Greedy.among(np.arange(len(slots)), view, scores, places, k, aim)
+        stale = np.flatnonzero(replica[slots] != true)
+        chosen = search.choose(workload.scores(view, replica[slots]), stale, budget)
+        replica[slots[chosen]] = true[chosen]
         top = ranked(workload.scores(view, replica[slots]), view)[:k]
         yield Bound(top, view.keys[chosen])
 
 
-class _Greedy:
-    """The search within one window."""
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """The search within one window, among some of its rows.
 
-    def __init__(
-        self, workload: Workload, oracle: Oracle, view: WindowView, k: int, aim: Aim
-    ) -> None:
-        self.workload = workload
-        self.view = view
-        self.k = k
-        self.weights = _WEIGHTS[aim]
-        self.values = oracle.values[view.index]
-        self.true_scores = oracle.scores[view.index]
-        self.places = oracle.places[view.index]
-        self.tie = np.argsort(np.lexsort((view.keys, -view.last_event)))
+    Attributes
+    ----------
+    true_scores, places, tie
+        Of each of these rows: its true score, its true place in the whole window, and which comes
+        first of two that score the same.
+    n, k, aim
+        How many rows the window has, how many are shown, and what counts.
+    """
 
-    def choose(self, remembered: FloatArray, budget: int) -> IntArray:
-        """Rows to fetch, in order.
+    true_scores: FloatArray
+    places: IntArray
+    tie: IntArray
+    n: int
+    k: int
+    aim: Aim
+
+    @staticmethod
+    def among(
+        rows: IntArray, view: WindowView, scores: FloatArray, places: IntArray, k: int, aim: Aim
+    ) -> Greedy:
+        """Among these rows of a window with these true scores and places."""
+        tie = np.argsort(np.lexsort((view.keys[rows], -view.last_event[rows])))
+        return Greedy(scores[rows], places[rows], tie, len(places), k, aim)
+
+    def choose(self, scores: FloatArray, stale: IntArray, budget: int) -> IntArray:
+        """Which of the stale ones to fetch, in order, if these are the scores believed.
 
         A fetch that raises nothing may prepare one that does, so the search goes on to the end
         of the budget, and then keeps what led to its best moment.
         """
-        scores = self.workload.scores(self.view, remembered)
-        stale = np.flatnonzero(remembered != self.values)
         best = utility = self.utility(scores[None, :])[0]
         chosen: list[int] = []
         needed = 0
@@ -134,6 +147,6 @@ class _Greedy:
     def utility(self, scores: FloatArray) -> FloatArray:
         """Of rankings by these scores, one a row."""
         order = np.lexsort((np.broadcast_to(self.tie, scores.shape), -scores), axis=-1)
-        ranks, n = self.places[order[:, : self.k]], len(self.places)
-        by_order, by_set = self.weights
-        return by_order * ndcg(ranks, n, self.k) + by_set * precision(ranks, n, self.k)
+        ranks = self.places[order[:, : self.k]]
+        by_order, by_set = _WEIGHTS[self.aim]
+        return by_order * ndcg(ranks, self.n, self.k) + by_set * precision(ranks, self.n, self.k)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,9 @@ from topwater_lab.experiments.generated_evening import make_evening
 from topwater_lab.experiments.oracle import Oracle
 from topwater_lab.experiments.tracks import Contender, Record, run
 from topwater_lab.experiments.workloads import Workload, follower_growth, followers
+
+J = TypeVar("J")
+T = TypeVar("T")
 
 SCHEMA = pa.schema(
     [
@@ -64,7 +68,7 @@ def run_jobs(
 ) -> pa.Table:
     """All records of all jobs, in a fixed order, with a progress bar on stderr."""
     done: list[pa.Table | None] = [None] * len(jobs)
-    tables = _on_spark(jobs) if spark else _on_cores(jobs, workers or os.cpu_count() or 1)
+    tables = _on_spark(jobs) if spark else on_cores(work, jobs, workers or os.cpu_count() or 1)
     with ticking(len(jobs), quiet=quiet) as ticker:
         for at, table in tables:
             done[at] = table
@@ -84,7 +88,10 @@ def recording_from(data: str) -> Recording:
     return read_evening(Path(data)) if data else make_evening()
 
 
-def _on_cores(jobs: Sequence[Job], workers: int) -> Iterator[tuple[int, pa.Table]]:
+def on_cores(
+    work: Callable[[J], T], jobs: Sequence[J], workers: int
+) -> Iterator[tuple[int, T]]:
+    """What each job gives, with its place, as they end; in so many processes."""
     if workers == 1 or len(jobs) == 1:
         yield from ((at, work(job)) for at, job in enumerate(jobs))
         return

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater_lab.experiments import acqua
+from topwater_lab.experiments import acqua, world_runs
+from topwater_lab.experiments.worlds import DESIGN_SEEDS, REPORTING_SEEDS
 
 runner = CliRunner()
 
@@ -36,3 +38,21 @@ def test_wrong_settings_are_told_in_two_lines(tmp_path: Path) -> None:
     assert (told.exit_code, "paper or true" in told.output) == (2, True)
     told = runner.invoke(app, ["experiment", "acqua", "--data", str(tmp_path), "--quiet"])
     assert (told.exit_code, "name the folder" in told.output) == (2, True)
+
+
+def test_worlds_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+
+    def few(given: range, *, quick: bool) -> list[world_runs.Contest]:
+        assert quick
+        seeds.append(given[0])
+        return [world_runs.Contest("levels", 40, given[0], 24, (5,))]
+
+    monkeypatch.setattr(world_runs, "contests", few)
+    told = runner.invoke(app, ["experiment", "worlds", "--quick", "--json", "--quiet"])
+    assert told.exit_code == 0, told.output
+    report = json.loads(told.output)
+    assert (report["experiment"], len(report["cells"])) == ("worlds", len(world_runs.POLICIES) + 1)
+    told = runner.invoke(app, ["experiment", "worlds", "--quick", "--quiet", "--design"])
+    assert "below the best simple policy" in told.output
+    assert seeds == [REPORTING_SEEDS[0], DESIGN_SEEDS[0]]

@@ -10,7 +10,7 @@ import pytest
 from topwater.replica.utility import Aim
 from topwater_lab.experiments.accuracy import ndcg, precision
 from topwater_lab.experiments.generated_evening import make_evening
-from topwater_lab.experiments.oracle import Oracle, _Greedy, clairvoyant, ranked
+from topwater_lab.experiments.oracle import Greedy, Oracle, clairvoyant, ranked
 from topwater_lab.experiments.workloads import Workload, follower_growth
 
 
@@ -64,7 +64,11 @@ def test_greedy_is_near_the_best_of_all_pairs() -> None:
         tried[list(pair)] = truth[list(pair)]
         rows = ranked(work.scores(view, tried), view)[:5]
         best = max(best, _utility(work, oracle, 2, rows, "relevance"))
-    chosen = _Greedy(work, oracle, view, 5, "relevance").choose(values, 2)
+    everything = np.arange(len(values))
+    places = oracle.places[2]
+    search = Greedy.among(everything, view, oracle.scores[2], places, 5, "relevance")
+    stale = np.flatnonzero(values != truth)
+    chosen = search.choose(work.scores(view, values), stale, 2)
     values[chosen] = truth[chosen]
     rows = ranked(work.scores(view, values), view)[:5]
     assert best - 0.05 <= _utility(work, oracle, 2, rows, "relevance") <= best
