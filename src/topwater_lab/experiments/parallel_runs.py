@@ -88,9 +88,7 @@ def recording_from(data: str) -> Recording:
     return read_evening(Path(data)) if data else make_evening()
 
 
-def on_cores(
-    work: Callable[[J], T], jobs: Sequence[J], workers: int
-) -> Iterator[tuple[int, T]]:
+def on_cores(work: Callable[[J], T], jobs: Sequence[J], workers: int) -> Iterator[tuple[int, T]]:
     """What each job gives, with its place, as they end; in so many processes."""
     if workers == 1 or len(jobs) == 1:
         yield from ((at, work(job)) for at, job in enumerate(jobs))

@@ -74,9 +74,6 @@ class Moments(NamedTuple):
     rows: IntArray
     times: IntArray
 
-    def __len__(self) -> int:  # type: ignore[override]
-        return len(self.rows)
-
     def kept(self, where: BoolArray) -> Moments:
         """Some of them; the beginnings always."""
         where = where | (self.times == 0)

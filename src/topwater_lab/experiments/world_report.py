@@ -75,7 +75,8 @@ def _figures(cell: Cell, aim: Aim) -> tuple[float, float, float]:
 def lines(cells: Sequence[Cell]) -> Iterator[str]:
     """A table, and what it comes to."""
     found = list(comparisons(cells))
-    yield f"{'world':22}{'keys':>7}{'budget':>8}  {'':10}{OURS:>7}{'says':>7}{'bound':>7}  best simple"
+    measures = f"{OURS:>7}{'says':>7}{'bound':>7}"
+    yield f"{'world':22}{'keys':>7}{'budget':>8}  {'':10}{measures}  best simple"
     for each in found:
         figures = "".join(f"{number:7.3f}" for number in (each.ours, each.said, each.bound))
         mark = " <" if each.below else ""
@@ -88,8 +89,8 @@ def lines(cells: Sequence[Cell]) -> Iterator[str]:
 
 def conclusions(found: Sequence[Comparison]) -> Iterator[str]:
     """In how many cells ours falls short, or says what is not so."""
-    below = sum(each.below for each in found)
+    cells, below = len(found), sum(each.below for each in found)
     off = sum(each.error > _OFF for each in found)
-    mean = sum(each.error for each in found) / max(1, len(found))
-    yield f"{OURS} is more than {_BELOW} below the best simple policy in {below} of {len(found)} cells"
-    yield f"its estimate is off by more than {_OFF} in {off} of {len(found)}; by {mean:.3f} on average"
+    mean = sum(each.error for each in found) / max(1, cells)
+    yield f"{OURS} is more than {_BELOW} below the best simple policy in {below} of {cells} cells"
+    yield f"its estimate is off by more than {_OFF} in {off} of {cells}; by {mean:.3f} on average"

@@ -1,4 +1,4 @@
-"""Every policy in every world, through the product's own loop, next to a bound that knows the truth.
+"""Every policy in every world, through the product's own loop; and a bound that knows the truth.
 
 A run is a query over the events of a world, in process, with a source that replays its remote
 values. Nothing is known at the start. Every policy has the same budget.
@@ -126,7 +126,7 @@ def cells(held: Sequence[Contest], *, workers: int = _WORKERS, quiet: bool = Fal
 
 def _mean(same: list[Cell]) -> Cell:
     """Over seeds."""
-    first, figures = same[0], list(Verdict._fields) + ["bound_precision", "bound_ndcg"]
+    first, figures = same[0], [*Verdict._fields, "bound_precision", "bound_ndcg"]
     # In a fixed order: processes end in any.
     means = {name: float(np.mean(sorted(getattr(c, name) for c in same))) for name in figures}
     return Cell(first.world, first.keys, first.budget, first.policy, first.aim, **means)
@@ -159,9 +159,9 @@ def query_of(kind: Kind, policy: str, budget: int, aim: Aim) -> TopKQuery:
         time="at",
         window=WINDOWS,
         take={"mentions": "count"},
-        score=kind.score,  # type: ignore[arg-type]
+        score=kind.score,
         k=kind.k,
-        refresh={  # type: ignore[arg-type]
+        refresh={
             "remote": "remote",
             "policy": policy,
             "budget": budget,
@@ -229,9 +229,7 @@ class Truth:
         right = np.mean(found[world.kind.warm_up :], axis=0).tolist()
         return Verdict(*right, *right)
 
-    def _chosen(
-        self, true: TrueWindow, remembered: FloatArray, budget: int, aim: Aim
-    ) -> IntArray:
+    def _chosen(self, true: TrueWindow, remembered: FloatArray, budget: int, aim: Aim) -> IntArray:
         """Which rows to look up: of those that are shown, that would follow, or should be shown."""
         k = self._world.kind.k
         scores = self._scores(true.view, remembered[true.view.keys])

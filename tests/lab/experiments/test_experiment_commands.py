@@ -53,6 +53,8 @@ def test_worlds_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told.exit_code == 0, told.output
     report = json.loads(told.output)
     assert (report["experiment"], len(report["cells"])) == ("worlds", len(world_runs.POLICIES) + 1)
+    cells = [world_runs.Cell(**cell) for cell in report["cells"]]
+    monkeypatch.setattr(world_runs, "cells", lambda *_, **__: cells)
     told = runner.invoke(app, ["experiment", "worlds", "--quick", "--quiet", "--design"])
     assert "below the best simple policy" in told.output
     assert seeds == [REPORTING_SEEDS[0], DESIGN_SEEDS[0]]

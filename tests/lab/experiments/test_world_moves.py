@@ -128,7 +128,9 @@ def test_liveliness_roams() -> None:
     course = world_moves.roaming(scene())
     later = course.times > 0
     epochs = course.times[later] // EPOCH
-    counts = np.array([np.bincount(course.rows[later][epochs == e], minlength=KEYS) for e in (0, 1)])
+    counts = np.array(
+        [np.bincount(course.rows[later][epochs == e], minlength=KEYS) for e in (0, 1)]
+    )
     lively = counts > 8
     assert lively.mean(axis=1) == pytest.approx([0.2, 0.2], abs=0.08)
     assert abs(np.corrcoef(counts)[0, 1]) < 0.25

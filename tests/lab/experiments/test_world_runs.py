@@ -13,7 +13,7 @@ from topwater_lab.experiments.oracle import Greedy, ranked
 from topwater_lab.experiments.world_runs import AIMS, OURS, POLICIES, Cell, Contest, Truth
 from topwater_lab.experiments.worlds import FEW, KINDS, World
 
-SMALL = Contest("walks", FEW, 5, 32, (5,))
+SMALL = Contest("walks", FEW, 5, 28, (5,))
 
 
 @pytest.fixture(scope="module")
@@ -24,16 +24,15 @@ def cells() -> list[Cell]:
 def test_the_report_has_the_agreed_shape(cells: list[Cell]) -> None:
     report = world_runs.report(cells)
     assert report["experiment"] == "worlds"
-    assert {tuple(cell) for cell in report["cells"]} == {
-        ("world", "keys", "budget", "policy", "aim", "precision", "ndcg")
-        + ("said_precision", "said_ndcg", "bound_precision", "bound_ndcg")
-    }
+    figures = "precision ndcg said_precision said_ndcg bound_precision bound_ndcg"
+    names = f"world keys budget policy aim {figures}".split()
+    assert all(list(cell) == names for cell in report["cells"])
     assert [(c.policy, c.aim) for c in cells] == list(world_runs.contenders())
     assert {c.policy for c in cells} == set(POLICIES)
     assert {c.aim for c in cells if c.policy == OURS} == set(AIMS)
-    figures = np.array([[getattr(c, name) for name in world_runs.Verdict._fields] for c in cells])
-    assert (figures >= 0).all()
-    assert (figures <= 1 + 1e-9).all()
+    found = np.array([[getattr(c, name) for name in figures.split()] for c in cells])
+    assert (found >= 0).all()
+    assert (found <= 1 + 1e-9).all()
 
 
 def test_it_is_the_same_again(cells: list[Cell]) -> None:
@@ -49,9 +48,7 @@ def test_the_bound_is_not_beaten(cells: list[Cell]) -> None:
 
 def test_means_are_over_seeds(cells: list[Cell]) -> None:
     better = replace(cells[0], precision=cells[0].precision + 0.2)
-    assert world_runs._mean([cells[0], better]).precision == pytest.approx(
-        cells[0].precision + 0.1
-    )
+    assert world_runs._mean([cells[0], better]).precision == pytest.approx(cells[0].precision + 0.1)
 
 
 def test_the_whole_experiment_has_every_kind_and_cold_starts_of_two_sizes() -> None:
