@@ -75,6 +75,8 @@ class Progress:
     state_bytes, state_written
         How large the state of all shards is, and how much of it the micro-batch wrote; of
         standing queries both are the same.
+    state_came
+        Bytes that came to the shards: the events, reduced.
     state_kept, state_caught_up, state_rebuilt
         How many shards found their monitor in the worker as it was after the micro-batch before;
         how many found an older one, which took in what it had missed; and how many had to be
@@ -83,8 +85,9 @@ class Progress:
         What the state store holds in memory, in bytes.
     rows, rows_per_second
         Rows that Spark read, heartbeats among them, and how many it processed in a second.
-    batch_ms
-        How long the micro-batch took.
+    batch_ms, closing_ms
+        How long the micro-batch took; and how long the slowest shard to answer its windows,
+        look-ups included.
     """
 
     query: str
@@ -119,6 +122,7 @@ class Progress:
     refused: Mapping[str, int] = field(default_factory=dict)
     state_bytes: int = 0
     state_written: int = 0
+    state_came: int = 0
     state_kept: int = 0
     state_caught_up: int = 0
     state_rebuilt: int = 0
@@ -126,6 +130,7 @@ class Progress:
     rows: int = 0
     rows_per_second: float = 0.0
     batch_ms: int = 0
+    closing_ms: int = 0
 
     def __str__(self) -> str:
         """One line."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from functools import partial
 from itertools import islice
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -18,7 +19,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import AFRESH, StateError
-from topwater.model import Shard
+from topwater.model import Answer, Shard
 from topwater.monitor import Monitor, build_monitor
 from topwater.monitor.journal import Head, Journal
 from topwater.monitor.reduction import PartialBatch
@@ -114,19 +115,23 @@ class MonitorProcessor(StatefulProcessor):
         journal, how = self._journal(shard)
         monitor = journal.monitor
         monitor.admit(*heeded(ordered, partial(self._read, monitor.query, shard)))
-        watermark = monitor.watermark
-        if self._bounded:
-            answers = monitor.flush()
-        else:
-            answers = [] if watermark is None else monitor.close_until(watermark)
-        found = [packed(answer) for answer in answers]
+        began = perf_counter()
+        found = [packed(answer) for answer in self._answers(monitor)]
+        closing = perf_counter() - began
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
         if not self._bounded:
             figures = self._record(journal, shard)
             if self._run:
-                found.append(packed_figures({how: 1, **figures}))
+                figures |= {how: 1, "came": sum(len(row.portion) for row in ordered)}
+                found.append(packed_figures(figures | {"closing_ms": round(1_000 * closing)}))
         return (Row(**row) for row in found)
+
+    def _answers(self, monitor: Monitor) -> list[Answer]:
+        if self._bounded:
+            return monitor.flush()
+        watermark = monitor.watermark
+        return [] if watermark is None else monitor.close_until(watermark)
 
     def _read(self, query: TopKQuery, shard: int, packed: bytes) -> Iterable[PartialBatch]:
         if packed.startswith(partials.MARK):

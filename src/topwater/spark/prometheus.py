@@ -33,6 +33,7 @@ COUNTERS = {
     "bad_changes": "changes of standing queries refused",
     "rows": "rows that Spark read",
     "state_written": "bytes of state written",
+    "state_came": "bytes of reduced events that came to the shards",
     "state_kept": "shards that found their monitor in the worker",
     "state_caught_up": "shards that found an older one, and what it had missed",
     "state_rebuilt": "shards whose monitor was built from the state",
@@ -49,11 +50,16 @@ GAUGES = {
     "state_bytes": "size of the state of all shards",
     "state_memory": "memory of the state store",
     "batch_ms": "duration of the last micro-batch",
+    "closing_ms": "duration of answering the windows of the last micro-batch",
     "rows_per_second": "rows processed a second in the last micro-batch",
 }
 """As of the last micro-batch that told them; each becomes ``topwater_<name>``."""
 
-_UNITS = {"state_memory": ("state_memory_bytes", 1.0), "batch_ms": ("batch_seconds", 0.001)}
+_UNITS = {
+    "state_memory": ("state_memory_bytes", 1.0),
+    "batch_ms": ("batch_seconds", 0.001),
+    "closing_ms": ("closing_seconds", 0.001),
+}
 """Prometheus wants base units, named: what such a figure is called there, and its factor."""
 
 Labels: TypeAlias = tuple[str, ...]

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from topwater.protocols import Source
     from topwater.query import TopKQuery
 
-FIGURES_TOLD = ("kept", "caught_up", "rebuilt", "written", "held")
+FIGURES_TOLD = ("came", "kept", "caught_up", "rebuilt", "written", "held")
 """What is told of the state; see :class:`topwater.spark.metrics.Progress`."""
 
 OBSERVED = "topwater"
@@ -186,6 +186,7 @@ def _metrics() -> list[Column]:
         F.count_if("nothing_usable").alias("nothing_usable"),
         F.collect_list("problems").alias("problems"),
         *(F.sum(F.col("figures")[name]).alias(f"state_{name}") for name in FIGURES_TOLD),
+        F.max(F.col("figures")["closing_ms"]).alias("closing_ms"),
     ]
 
 

@@ -167,14 +167,17 @@ def standing(
 )
 def scale(
     as_json: AsJson = False,
-    quick: Quick = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer points, in about three minutes.")
+    ] = False,
     quiet: Quiet = False,
     seed: Seed = 7,
     debug: Debug = False,
 ) -> None:
     """Up to a million keys in a window and ten thousand groups: closing, state, restart, memory.
 
-    A query with a remote part in one process a point. Takes some minutes.
+    A query with a remote part: in one process a point, and on Spark, next to Spark's own count over
+    the same files. Takes about a quarter of an hour.
     """
     from topwater_lab.bench.scale_growth import FULL, QUICK, bench_scale
     from topwater_lab.bench.scale_tables import show

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import resource
 import sys
@@ -90,6 +91,41 @@ def peak_memory() -> int:
             return int(found[1]) * 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def worker_memory() -> int | None:
+    """What the Python workers of a Spark session of this process hold, in bytes; None if not told.
+
+    What several of them share is counted once.
+    """
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it may have ended
+            # The name, in brackets, may have anything in it.
+            parents[int(stat.parent.name)] = int(stat.read_text().rsplit(")", 1)[1].split()[1])
+    mine = [pid for pid in parents if _descends(pid, parents) and _is_worker(pid)]
+    sizes = [_proportional(pid) for pid in mine]
+    return sum(sizes) or None
+
+
+def _descends(pid: int, parents: dict[int, int]) -> bool:
+    while (pid := parents.get(pid, 0)) > 1:
+        if pid == os.getpid():
+            return True
+    return False
+
+
+def _is_worker(pid: int) -> bool:
+    with contextlib.suppress(OSError):
+        return b"pyspark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
+def _proportional(pid: int) -> int:
+    with contextlib.suppress(OSError):
+        found = re.search(r"Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text())
+        return int(found[1]) * 1024 if found else 0
+    return 0
 
 
 def write_json(report: dict[str, Any]) -> None:

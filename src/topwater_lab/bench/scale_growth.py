@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from topwater_lab.bench.core_targets import Measured, Target
-from topwater_lab.bench.harness import ticking
+from topwater_lab.bench.core_targets import Measured
+from topwater_lab.bench.harness import Ticker, ticking
 from topwater_lab.bench.scale_local import LocalPoint, measured
+from topwater_lab.bench.scale_stream import SparkPoint, StreamSize
+from topwater_lab.bench.scale_targets import check_targets
 
 _FETCHED = 20_000
-_NS_PER_KEY = {False: 250.0, True: 500.0}
-_SMALL_MS = 10.0
-_STATE_BYTES = 40_000_000
-_WRITTEN = 2.0
-_FLAT = 1.5
-_LARGE = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class OnSpark:
+    """How much to measure on Spark.
+
+    Attributes
+    ----------
+    size
+        Of the streams.
+    keys
+        How many keys are remembered, the fewest first. Each is measured with events for all of
+        them, and with the same few that the first has.
+    groups
+        How many groups are remembered, of which twenty have events.
+    shards
+        How many shards to try, besides one.
+    sharded
+        With how many keys.
+    """
+
+    size: StreamSize
+    keys: tuple[int, ...]
+    groups: tuple[int, ...]
+    shards: tuple[int, ...] = (2, 4)
+    sharded: int = 100_000
+
+    def runs(self) -> list[tuple[str, SparkPoint]]:
+        """In order. The first is also the last, as all others are compared with it."""
+        first = SparkPoint(self.keys[0], self.keys[0])
+        few = [SparkPoint(keys, self.keys[0]) for keys in self.keys[1:]]
+        spread = [SparkPoint(keys, keys) for keys in self.keys[1:]]
+        shared = [SparkPoint(self.sharded, self.sharded, shards=each) for each in self.shards]
+        grouped = [SparkPoint(0, 0, groups=each) for each in self.groups]
+        ours = [("spark", point) for point in (first, *grouped, *shared, *spread, *few, first)]
+        return [*(("native", point) for point in (first, *spread)), *ours]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +66,18 @@ class Effort:
         How many groups are remembered, of which twenty have events.
     windows
         How many are closed at each point.
+    spark
+        What to measure on Spark; None for nothing.
     """
 
     keys: tuple[int, ...]
     text_keys: tuple[int, ...]
     groups: tuple[int, ...]
     windows: int = 5
+    spark: OnSpark | None = None
 
     def points(self) -> list[LocalPoint]:
-        """All points, the small ones first."""
+        """All points in this process, the small ones first."""
         return [
             *(self._point(keys) for keys in self.keys),
             *(self._point(keys, text=True) for keys in self.text_keys),
@@ -50,8 +88,19 @@ class Effort:
         return LocalPoint(keys, text, fetched=min(_FETCHED, keys // 10), windows=self.windows)
 
 
-FULL = Effort((1_000, 10_000, 100_000, 680_000, 1_000_000), (1_000, 680_000), (20, 100, 10_000))
-QUICK = Effort((1_000, 10_000, 200_000), (200_000,), (20, 1_000), windows=3)
+FULL = Effort(
+    (1_000, 10_000, 100_000, 680_000, 1_000_000),
+    (1_000, 680_000),
+    (20, 100, 10_000),
+    spark=OnSpark(StreamSize(200_000, 16), (1_000, 10_000, 100_000, 1_000_000), (20, 100, 10_000)),
+)
+QUICK = Effort(
+    (1_000, 10_000, 200_000),
+    (200_000,),
+    (20, 1_000),
+    windows=3,
+    spark=OnSpark(StreamSize(200_000, 8), (1_000, 200_000), (20, 10_000), (4,), 200_000),
+)
 
 
 def bench_scale(effort: Effort, seed: int = 7, *, quiet: bool = False) -> dict[str, Any]:
@@ -67,77 +116,42 @@ def bench_scale(effort: Effort, seed: int = 7, *, quiet: bool = False) -> dict[s
         Whether to show no progress.
     """
     points = effort.points()
+    runs = [] if effort.spark is None else effort.spark.runs()
     rows: list[Measured] = []
-    with ticking(len(points), quiet=quiet) as ticker:
+    with ticking(len(points) + len(runs), quiet=quiet) as ticker:
         for point, row in zip(points, measured(points, seed), strict=True):
             ticker.step(f"{point.keys:,} keys, {point.groups:,} groups")
             rows.append(row)
+        if effort.spark is not None:
+            rows += _on_spark(effort.spark, seed, ticker)
     rows = [*_with_ratios(rows)]
     targets = [asdict(target) for target in check_targets(rows)]
     return {"bench": "scale", "seed": seed, "rows": rows, "targets": targets}
 
 
+def _on_spark(effort: OnSpark, seed: int, ticker: Ticker) -> list[Measured]:
+    # Spark takes a second to import.
+    from topwater.spark import session
+    from topwater_lab.bench.scale_spark import ScaleRuns
+
+    root = Path(tempfile.mkdtemp(prefix="topwater-bench-"))
+    try:
+        runs = ScaleRuns(session("bench", master="local[2]"), root, effort.size, seed)
+        for case, point in effort.runs():
+            ticker.step(f"{case}, {point.keys:,} keys, {point.groups:,} groups")
+            runs.measure(case, point)
+        return runs.rows()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def _with_ratios(rows: list[Measured]) -> Iterator[Measured]:
     """Each with what its micro-batch costs, as a multiple of the smallest of its kind."""
     for row in rows:
-        kind = (row["case"], row["text"], bool(row["groups"]))
-        alike = [
-            each for each in rows if (each["case"], each["text"], bool(each["groups"])) == kind
-        ]
-        small = min(alike, key=lambda each: (each["keys"], each["groups"]))
+        alike = [each for each in rows if _kind(each) == _kind(row)]
+        small = min(alike, key=lambda each: (each["keys"], each["groups"], each["shards"]))
         yield row | {"ratio_to_small": row["batch_ms_p50"] / small["batch_ms_p50"]}
 
 
-def check_targets(rows: list[Measured]) -> list[Target]:
-    """What many keys and groups may cost, and whether they do."""
-    large = [row for row in rows if row["keys"] >= _LARGE and not row["groups"]]
-    small = [row for row in rows if row["keys"] == 1_000 and not row["groups"]]
-    grouped = [row for row in rows if row["groups"] >= 1_000]
-    return [
-        *(
-            _judged(
-                f"closing <= {most:g} ns a key, {'text' if text else 'whole numbers'}",
-                [(row["close_ns_per_key"], _where(row)) for row in large if row["text"] == text],
-                most,
-            )
-            for text, most in _NS_PER_KEY.items()
-        ),
-        _judged(
-            f"closing <= {_SMALL_MS:g} ms at 1,000 keys",
-            [(row["close_ms"], _where(row)) for row in small],
-            _SMALL_MS,
-        ),
-        _judged(
-            f"state <= {_STATE_BYTES // 1_000_000} MB at 680,000 keys",
-            [(row["state_bytes"], _where(row)) for row in large if row["keys"] == 680_000],
-            _STATE_BYTES,
-        ),
-        _judged(
-            f"written <= {_WRITTEN:g} x what came, {_LARGE:,} keys and more",
-            [(row["written_bytes"] / row["came_bytes"], _where(row)) for row in large],
-            _WRITTEN,
-        ),
-        _judged(
-            f"groups without events: <= {_FLAT:g} x the same with twenty groups",
-            [(row["ratio_to_small"], _where(row)) for row in grouped],
-            _FLAT,
-        ),
-        _judged(
-            "the same answers after a restart",
-            [(float(not row["same_after_restart"]), _where(row)) for row in rows],
-            0.0,
-        ),
-    ]
-
-
-def _judged(told: str, values: list[tuple[float, str]], most: float) -> Target:
-    if not values:
-        return Target(told, None, 0)
-    worst, at = max(values)
-    missed = [f"{where}: {value:.3g}" for value, where in values if value > most]
-    return Target(told, not missed, len(values), worst, at, missed)
-
-
-def _where(row: Measured) -> str:
-    kind = "text keys" if row["text"] else "keys"
-    return f"{row['groups']:,} groups" if row["groups"] else f"{row['keys']:,} {kind}"
+def _kind(row: Measured) -> tuple[str, bool, bool]:
+    return row["case"], row["text"], bool(row["groups"])

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from topwater_lab.bench.harness import short
 
-_COLUMNS = {
+_LOCAL = {
     "close_ms": "close",
     "close_ns_per_key": "ns/key",
     "batch_ms_p50": "batch",
@@ -19,23 +19,62 @@ _COLUMNS = {
     "restart_s": "restart",
     "rss_bytes": "RSS",
 }
+_SPARK = {
+    "batch_ms_p50": "batch",
+    "ratio_to_small": "small",
+    "ratio_to_native": "native",
+    "close_ms": "close",
+    "written_to_came": "wrote",
+    "state_bytes": "state",
+    "cache_hits": "hits",
+    "restart_s": "again",
+    "rss_bytes": "RSS",
+}
 
 
 def show(report: dict[str, Any], console: Console) -> None:
     """Print all but the targets."""
-    table = Table(
-        title="closing and batch in ms, state and memory in bytes, restart in s",
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
-    )
-    table.add_column("case", no_wrap=True)
-    for name in ("keys", "groups", *_COLUMNS.values()):
+    console.print(_local([row for row in report["rows"] if row["case"] == "local"]))
+    others = [row for row in report["rows"] if row["case"] != "local"]
+    if others:
+        console.print(_spark(others))
+        console.print(
+            "small: times the micro-batch of the first; native: times as fast as Spark's own; wrote: "
+            "bytes written for one that came; again: seconds of a restart above an empty one",
+            soft_wrap=True,
+        )
+
+
+def _local(rows: list[dict[str, Any]]) -> Table:
+    table = _table("in process: closing and batch in ms, state and memory in bytes, restart in s")
+    for name in ("keys", "groups", *_LOCAL.values()):
         table.add_column(name, justify="right", no_wrap=True)
-    for row in report["rows"]:
+    for row in rows:
         kind = "text" if row["text"] else ""
         table.add_row(
             f"{row['case']} {kind}".strip(),
-            *(short(row[name]) for name in ("keys", "groups", *_COLUMNS)),
+            *(short(row[name]) for name in ("keys", "groups", *_LOCAL)),
         )
-    console.print(table)
+    return table
+
+
+def _spark(rows: list[dict[str, Any]]) -> Table:
+    table = _table("on Spark: closing and batch in ms, state and memory in bytes")
+    for name in ("remembers", "events", "shards", *_SPARK.values()):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in rows:
+        what = "groups" if row["groups"] else "keys"
+        table.add_row(
+            row["case"],
+            f"{short(row[what])} {what}",
+            short(row["drawn"]) if row["drawn"] else "-",
+            str(row["shards"]) if row["case"] == "spark" else "-",
+            *(short(row[name]) for name in _SPARK),
+        )
+    return table
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 1, 0, 0))
+    table.add_column("case", no_wrap=True)
+    return table

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from topwater_lab.bench.harness import NEVER, Spent, peak_memory, short, timed
+import pytest
+
+from topwater_lab.bench.harness import NEVER, Spent, peak_memory, short, timed, worker_memory
 
 
 def test_clock_and_memory() -> None:
@@ -31,3 +33,18 @@ def test_the_peak_of_memory_grows_with_what_is_held() -> None:
     told = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
     assert 0.5 < float(told.stdout) < 1.5
     assert peak_memory() > 0
+
+
+HOLDS = "block = b'x' * 30_000_000; print('ready', flush=True); input()"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others do not tell")
+def test_memory_of_workers_is_that_of_processes_that_this_one_started() -> None:
+    before = worker_memory() or 0
+    command = [sys.executable, "-c", HOLDS, "pyspark.daemon"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:  # noqa: S603
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        during = worker_memory() or 0
+        worker.communicate(b"\n")
+    assert during - before > 30_000_000

@@ -8,17 +8,29 @@ from rich.console import Console
 
 from topwater_lab.bench.scale_tables import show
 
+FIGURES = (
+    *("close_ms", "close_ns_per_key", "batch_ms_p50", "ratio_to_small", "ratio_to_native"),
+    *("written_bytes", "written_to_came", "state_bytes", "cache_hits", "restart_s", "rss_bytes"),
+)
+
 
 def test_a_row_a_point() -> None:
-    figures = ("close_ms", "close_ns_per_key", "batch_ms_p50", "ratio_to_small")
-    row = dict.fromkeys((*figures, "written_bytes", "state_bytes", "restart_s", "rss_bytes"), 2.0)
+    row = dict.fromkeys(FIGURES, 123_456.0)
     rows = [
         {"case": "local", "keys": 680_000, "groups": 0, "text": True, **row},
         {"case": "local", "keys": 0, "groups": 10_000, "text": False, **row},
+        {"case": "native", "keys": 1_000_000, "drawn": 1_000, "groups": 0, "shards": 1, **row},
+        {"case": "spark", "keys": 0, "drawn": 0, "groups": 12_300, "shards": 4, **row},
     ]
     written = io.StringIO()
-    show({"rows": rows}, Console(file=written, width=80))
-    assert "…" not in written.getvalue(), "it fits on a terminal"
-    assert "local text" in written.getvalue()
-    assert "680 K" in written.getvalue()
-    assert "10 K" in written.getvalue()
+    show({"rows": rows}, Console(file=written, width=100))
+    told = written.getvalue()
+    assert "…" not in told, "it fits on a terminal"
+    for words in ("local text", "680 K", "10 K", "1 M keys", "12.3 K groups"):
+        assert words in told
+
+
+def test_without_spark_there_is_one_table() -> None:
+    written = io.StringIO()
+    show({"rows": []}, Console(file=written, width=80))
+    assert "Spark" not in written.getvalue()
