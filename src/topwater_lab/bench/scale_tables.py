@@ -39,8 +39,8 @@ def show(report: dict[str, Any], console: Console) -> None:
     if others:
         console.print(_spark(others))
         console.print(
-            "small: times the micro-batch of the first; native: times as fast as Spark's own; wrote: "
-            "bytes written for one that came; again: seconds of a restart above an empty one",
+            "small: times the micro-batch of the first; native: times as fast as Spark's own; "
+            "wrote: bytes written for one that came; again: seconds a restart takes longer",
             soft_wrap=True,
         )
 
