@@ -17,9 +17,7 @@ from topwater.model import (
     Answer,
     Arrivals,
     Counts,
-    Fetched,
     Freshness,
-    Frozen,
     Items,
     LookUp,
     Row,
@@ -38,28 +36,6 @@ VALUES = [
 def test_values_never_change_and_take_no_other_names(kind: Any) -> None:
     assert kind.__dataclass_params__.frozen
     assert "__slots__" in vars(kind)
-
-
-class TestFrozen:
-    def test_it_is_the_mapping_it_was_made_of(self) -> None:
-        made = Frozen({"a": 1.0}, b=2.0)
-        assert dict(made) == {"a": 1.0, "b": 2.0}
-        assert (made["b"], len(made), list(made)) == (2.0, 2, ["a", "b"])
-        assert repr(made) == "{'a': 1.0, 'b': 2.0}"
-
-    def test_equal_ones_have_one_hash_whatever_their_order(self) -> None:
-        one, other = Frozen(a=1.0, b=2.0), Frozen(b=2.0, a=1.0)
-        assert one == other
-        assert len({one, other}) == 1
-        assert one != Frozen(a=1.0)
-
-    def test_what_it_was_made_of_may_change_later(self) -> None:
-        given_ = {"a": 1.0}
-        made = Frozen(given_)
-        given_["a"] = 2.0
-        assert made["a"] == 1.0
-        with pytest.raises(TypeError):
-            made["a"] = 3.0  # type: ignore[index]
 
 
 def test_windows_are_ordered_by_their_number() -> None:
@@ -191,14 +167,3 @@ class TestAnswers:
         for each in dataclasses.fields(Row):
             assert each.name in row, each.name
         assert row["confidence"] == 0.9
-
-
-class TestFetched:
-    def test_problems_are_counted_by_what_went_wrong(self) -> None:
-        why = np.array(["", "late", "", "late", "server"], object)
-        ok = np.array([True, False, False, False, False])
-        assert Fetched(np.zeros(5), ok, why=why).problems() == {"": 1, "late": 2, "server": 1}
-
-    def test_where_the_source_can_not_tell(self) -> None:
-        assert Fetched(np.zeros(3), np.array([True, False, False])).problems() == {"": 2}
-        assert Fetched(np.zeros(2), np.array([True, True])).problems() == {}

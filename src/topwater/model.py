@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from topwater.array_types import BoolArray as BoolArray
+from topwater.array_types import FloatArray as FloatArray
+from topwater.array_types import IntArray as IntArray
+from topwater.array_types import KeyArray as KeyArray
 from topwater.errors import QueryError
+from topwater.fetched import Fetched as Fetched
+from topwater.frozen import Frozen as Frozen
 from topwater.problems import Problem as Problem
 from topwater.problems import tally
 from topwater.views import Chart, chart_view, html_view
@@ -19,48 +23,10 @@ from topwater.views import Chart, chart_view, html_view
 Millis: TypeAlias = int
 """A point or a span of event time, in whole milliseconds (or events, for count windows)."""
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-IntArray: TypeAlias = npt.NDArray[np.int64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
-KeyArray: TypeAlias = npt.NDArray[Any]
-"""Keys: int64, or Python strings in an object array."""
-
 Key: TypeAlias = int | str
 
 FIRST_DATE: Millis = 100_000_000_000
 """Window ends before this (in 1973) are shown as they are: positions, or times of an example."""
-
-V_co = TypeVar("V_co", covariant=True)
-
-
-class Frozen(Mapping[str, V_co], Generic[V_co]):
-    """A mapping that never changes, so that scores can be compared, hashed and shared.
-
-    Examples
-    --------
-    >>> Frozen({"a": 1.0}) == {"a": 1.0}, hash(Frozen({"a": 1.0})) == hash(Frozen(a=1.0))
-    (True, True)
-    """
-
-    __slots__ = ("_entries",)
-
-    def __init__(self, *entries: Mapping[str, V_co], **named: V_co) -> None:
-        self._entries = dict(*entries, **named)
-
-    def __getitem__(self, name: str) -> V_co:
-        return self._entries[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._entries.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._entries)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -404,47 +370,3 @@ def number_text(value: float) -> str:
     ('476,912', '0.5083', '3')
     """
     return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
-
-
-@dataclass(frozen=True, slots=True)
-class Fetched:
-    """What a source gave for some keys, in their order.
-
-    Attributes
-    ----------
-    values
-        One number a key; NaN where there is none.
-    ok
-        Whether the key was answered. An answered key with NaN has no value on the remote side.
-    seconds
-        How long it took.
-    why
-        For keys that were not answered, what went wrong: one of
-        :data:`~topwater.problems.Problem`, or ``""`` where the source can't tell. For keys that
-        were answered without a number, why: one of :data:`~topwater.problems.Lack`; ``""`` is
-        taken as ``"not_found"``. None if nothing is told of any key.
-    wait
-        After how many seconds the source asks to be asked again, if it said so.
-    """
-
-    values: FloatArray
-    ok: BoolArray
-    seconds: float = 0.0
-    why: KeyArray | None = None
-    wait: float | None = None
-
-    def problems(self) -> dict[str, int]:
-        """How many keys failed, by what went wrong."""
-        if self.why is None:
-            lost = int(np.count_nonzero(~self.ok))
-            return {"": lost} if lost else {}
-        return dict(sorted(Counter(self.why[~self.ok].tolist()).items()))
-
-    def lacks(self) -> dict[str, int]:
-        """How many keys were answered without a number, by why."""
-        without = self.ok & ~np.isfinite(self.values)
-        lost = int(np.count_nonzero(without))
-        if self.why is None:
-            return {"not_found": lost} if lost else {}
-        told = (each or "not_found" for each in self.why[without].tolist())
-        return dict(sorted(Counter(told).items()))
