@@ -59,3 +59,19 @@ def test_where_the_first_are_worth_enough_the_others_are_not_weighed() -> None:
     for proposal, appraisal, _ in weighed(Workload(5, keys=4_000, seeded=1.0)):
         appraisal.left_over_worth = None  # type: ignore[assignment, method-assign]
         assert len(appraisal.best(np.arange(len(proposal)), 5).rows) >= 5
+
+
+@pytest.mark.parametrize("aim", ["relevance", "accuracy"])
+@pytest.mark.parametrize("score", ["product", "sum", "stepped", "least", "greatest", "wave"])
+def test_of_many_that_are_all_known_the_best_are_the_first(score: str, aim: str) -> None:
+    """Enough to be bounded first: those that matter, and what is left of a budget."""
+    settings = {"aim": aim, "budget": 40}
+    workload = Workload(9, score, "heavy", keys=14_000, busy=0.9, seeded=1.0, settings=settings)
+    for proposal, appraisal, everything in weighed(workload, 2):
+        right = full_worth(appraisal, everything)
+        rows = np.flatnonzero(right > 0)
+        rows = rows[np.lexsort((everything.position[rows], -right[rows]))]
+        for most in (30, 700, 2_500):
+            found = Appraisal(appraisal._beliefs, proposal).best(np.arange(len(proposal)), most)
+            assert found.rows[:most].tolist() == rows[:most].tolist()
+            assert found.worth[:most].tolist() == right[rows[:most]].tolist()

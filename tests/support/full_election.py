@@ -230,9 +230,8 @@ class FullRefresher(Refresher):
 
 def drawn(model: ValueModel, values: FloatArray, rng: np.random.Generator) -> FloatArray:
     """All values, after a change in each world."""
-    shape = (_WORLDS, len(values))
-    columns = np.tile(np.arange(len(values)), _WORLDS)
-    return model.draw(values, columns, np.ones(shape, bool), rng).reshape(shape)
+    every = np.arange(_WORLDS * len(values))
+    return model.draw(values, _WORLDS, every, rng).reshape(_WORLDS, len(values))
 
 
 def full_rank(policy: Policy, proposal: FullProposal) -> IntArray:

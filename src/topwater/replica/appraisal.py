@@ -17,29 +17,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import columns_of, seconds_since
-from topwater.replica.border import BLOCK, JUDGED, Border
-from topwater.replica.possible_worlds import gain_of_knowing
+from topwater.replica.border import BLOCK, JUDGED, WIDE, Border
+from topwater.replica.number_order import nth_greatest
+from topwater.replica.possible_worlds import drawn_moves, gain_of_knowing
+from topwater.replica.prospects import MOST_LATER, Outlook, Prospects
 
 if TYPE_CHECKING:
     from topwater.replica.proposals import Proposal
     from topwater.replica.worth import Worth
 
-_WORLDS = 128
 _DOUBTFUL = 0.02
 _LEAST = 1e-9
 _LATER = 1e-4
-_HORIZON = 6
-_DECAY = 0.8
-_MOST_LATER = float((_DECAY ** np.arange(1, _HORIZON + 1)).sum())
+_ROUNDED_UP = 1.0 + 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Appraised:
-    """Rows that are worth a fetch, most worthwhile first, and what each is worth."""
+    """Rows that are worth a fetch, and what each is worth."""
 
     rows: IntArray
     worth: FloatArray
+
+    def and_more(self, rows: IntArray, worth: FloatArray) -> Appraised:
+        """These, and others."""
+        return Appraised(np.concatenate([self.rows, rows]), np.concatenate([self.worth, worth]))
+
+    def least(self, most: int) -> float:
+        """What the last of the best is worth; 0 if there are not as many."""
+        return _nth_best(self.worth, most)
 
 
 class Appraisal:
@@ -57,16 +63,19 @@ class Appraisal:
         self._beliefs = beliefs
         self._proposal = proposal
         self._border = Border(proposal, beliefs.values, beliefs.aim)
+        self._prospects = Prospects(beliefs, proposal)
 
     def best(self, rows: IntArray, most: int | None = None) -> Appraised:
-        """Those of these rows that are worth a fetch; of the best, ``most`` at the least."""
+        """Those of these rows that are worth a fetch, the most worthwhile first.
+
+        With ``most``, so many at the least; what is worth less than these may be missing.
+        """
         matters = self._border.may_matter(rows)
-        chosen, trifles = rows[matters], rows[~matters]
-        worth = self.worth(chosen)
-        if len(trifles) and not self._enough(worth, most):
-            chosen = np.concatenate([chosen, trifles])
-            worth = np.concatenate([worth, self.left_over_worth(trifles)])
-        return self._in_order(chosen, worth, most)
+        found = self._weighed(rows[matters], most)
+        trifles = rows[~matters]
+        if len(trifles) and not self._enough(found, most):
+            found = self._with_trifles(found, trifles, most)
+        return self._in_order(found, most)
 
     def worth(self, rows: IntArray) -> FloatArray:
         """What a fetch of each of these rows would bring."""
@@ -76,57 +85,100 @@ class Appraisal:
         """The same for rows that can't change the answer by themselves."""
         return np.concatenate([np.empty(0), *map(self._trifle, _blocks(rows))])
 
-    def _in_order(self, rows: IntArray, worth: FloatArray, most: int | None) -> Appraised:
-        """The most worthwhile first; of equals, the higher ranked."""
-        positive = np.flatnonzero(worth > 0)
-        if most is not None and most < len(positive):
-            at = len(positive) - max(1, most)
-            positive = positive[worth[positive] >= np.partition(worth[positive], at)[at]]
-        rows, worth = rows[positive], worth[positive]
-        place = self._proposal.places.at(rows)
-        unranked = np.flatnonzero(place == self._proposal.places.count)
-        # Of those without a place, by key: rows may come in any order.
-        keys = self._proposal.at("keys", rows[unranked])
-        place[unranked[np.argsort(keys, kind="stable")]] += np.arange(len(unranked))
-        order = np.lexsort((place, -worth))
-        return Appraised(rows[order], worth[order])
+    def _weighed(self, rows: IntArray, most: int | None) -> Appraised:
+        """Those of these rows that may be among the best; in full only where stakes are high."""
+        if most is None or len(rows) <= max(BLOCK, 4 * most):
+            return Appraised(rows, self.worth(rows))
+        stakes = np.concatenate([self._stakes(block) for block in _blocks(rows)])
+        # At the most all values are stale, and fresh ones are used for long.
+        bound = _ROUNDED_UP * ((1.0 + MOST_LATER) * stakes / 2 + self._most_left_over(0))
+        first = bound >= _nth_best(bound, 2 * most)
+        found = Appraised(rows[first], self.worth(rows[first]))
+        wanted = (bound >= found.least(most)) & ~first
+        return found.and_more(rows[wanted], self.worth(rows[wanted]))
 
-    def _enough(self, worth: FloatArray, most: int | None) -> bool:
+    def _with_trifles(self, found: Appraised, rows: IntArray, most: int | None) -> Appraised:
+        """The same with rows that can't change the answer by themselves.
+
+        Those near to the border come first. Of the others, only those are weighed in full that may
+        be among the best even so.
+        """
+        if most is None:
+            return found.and_more(rows, self.left_over_worth(rows))
+        within = min(self._proposal.places.count, max(BLOCK, 4 * most))
+        near = self._proposal.places.at(rows, within) < within
+        found = found.and_more(rows[near], self.left_over_worth(rows[near]))
+        if near.all() or found.least(most) > self._most_left_over(within):
+            return found
+        rows = rows[~near]
+        low, high = self._bounds(rows, within)
+        least = _nth_best(np.concatenate([found.worth, low]), most)
+        wanted = rows[(high >= least) & (high > 0)]
+        return found.and_more(wanted, self.left_over_worth(wanted))
+
+    def _bounds(self, rows: IntArray, beyond: int) -> tuple[FloatArray, FloatArray]:
+        """Between which bounds the worth of rows lies that can't change the answer.
+
+        They are all ranked ``beyond`` a place, so how near they are to the border hardly matters.
+        """
+        outlooks = [self._prospects.of(block) for block in _blocks(rows, WIDE)]
+        stale, uses, answers = (np.concatenate(columns) for columns in zip(*outlooks, strict=True))
+        doubt = _LEAST * np.where(stale > _DOUBTFUL, stale * answers, 0.0)
+        later = doubt * _LATER * (uses - 1.0)
+        return later / _ROUNDED_UP, _ROUNDED_UP * (later + doubt / self._distance(beyond))
+
+    def _most_left_over(self, place: int) -> float:
+        """A bound of what is left over for rows that are ranked from a place on."""
+        return _ROUNDED_UP * _LEAST * (1.0 / self._distance(place) + _LATER * MOST_LATER)
+
+    def _distance(self, place: int) -> float:
+        """From a place to the border, rounded down."""
+        return 1.0 + max(0.0, place - self._proposal.k)
+
+    def _enough(self, found: Appraised, most: int | None) -> bool:
         """Whether ``most`` rows are worth more than one that can't change the answer may be."""
         if most == 0 or not self._border.unsettled:
             return True
-        if most is None or most > len(worth):
-            return False
-        # None of those is among the judged, so none is nearer to the border; rounded up.
-        nearest = 1.0 + max(0.0, JUDGED - self._proposal.k)
-        bound = _LEAST * (1.0 + 1e-6) * (1.0 / nearest + _LATER * _MOST_LATER)
-        at = len(worth) - most
-        return bool(np.partition(worth, at)[at] > bound)
+        # None of those is among the judged, so none is nearer to the border.
+        return most is not None and found.least(most) > self._most_left_over(JUDGED)
+
+    def _in_order(self, found: Appraised, most: int | None) -> Appraised:
+        """The most worthwhile first; of equals, the higher ranked."""
+        rows, worth = found.rows, found.worth
+        wanted = (worth > 0) & (worth >= (0.0 if most is None else found.least(most)))
+        rows, worth = rows[wanted], worth[wanted]
+        order = np.argsort(-worth, kind="stable")
+        rows, worth = rows[order], worth[order]
+        same = worth[1:] == worth[:-1]
+        equal = np.flatnonzero(np.append(same, False) | np.append(False, same))
+        if len(equal):
+            places = self._distinct_places(rows[equal])
+            rows[equal] = rows[equal][np.lexsort((places, -worth[equal]))]
+        return Appraised(rows, worth)
+
+    def _distinct_places(self, rows: IntArray) -> IntArray:
+        """The place of each row; those without one follow by key, as rows may come in any order."""
+        places = self._proposal.places.at(rows)
+        unranked = np.flatnonzero(places == self._proposal.places.count)
+        keys = self._proposal.at("keys", rows[unranked])
+        places[unranked[np.argsort(keys, kind="stable")]] += np.arange(len(unranked))
+        return places
 
     def _worth(self, rows: IntArray) -> FloatArray:
-        stale, uses, answers = self._prospects(rows)
-        scores = self._border.could_score(rows)
-        alone = stale * self._border.loss(rows, scores)
-        worth = uses * answers * (alone + self._gain(rows)) / 2
-        doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
-        return np.asarray(worth + _LEAST * doubtful * self._left_over(rows, uses, scores))
+        outlook, scores = self._prospects.of(rows), self._border.could_score(rows)
+        alone = outlook.stale * self._border.loss(rows, scores)
+        worth = outlook.uses * outlook.answers * (alone + self._gain(rows)) / 2
+        return np.asarray(worth + self._left_over(rows, outlook, scores))
 
     def _trifle(self, rows: IntArray) -> FloatArray:
-        stale, uses, answers = self._prospects(rows)
-        doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
-        return np.asarray(_LEAST * doubtful * self._left_over(rows, uses))
+        return self._left_over(rows, self._prospects.of(rows))
 
-    def _prospects(self, rows: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Of each row: is its value stale, in how many answers will it be used, will it come?"""
-        proposal, rates = self._proposal, self._beliefs.rates
-        beliefs = rates.of(proposal.slots[rows])
-        seconds = seconds_since(proposal.at("fetched", rows), proposal.now)
-        stale = rates.stale(beliefs, seconds, proposal.at("hinted", rows))
-        # A source that failed will rather fail again.
-        return stale, self._uses(rows, beliefs), 0.5 ** proposal.at("vain", rows)
+    def _stakes(self, rows: IntArray) -> FloatArray:
+        """What the answer loses if each value is stale, by itself or with others."""
+        return self._border.loss(rows, self._border.could_score(rows)) + self._gain(rows)
 
     def _left_over(
-        self, rows: IntArray, uses: FloatArray, scores: FloatArray | None = None
+        self, rows: IntArray, outlook: Outlook, scores: FloatArray | None = None
     ) -> FloatArray:
         """Where to spend what is left of a budget; nowhere, if no value can change the answer.
 
@@ -135,11 +187,12 @@ class Appraisal:
         """
         if not self._border.unsettled:
             return np.zeros(len(rows))
+        doubtful = np.where(outlook.stale > _DOUBTFUL, outlook.stale * outlook.answers, 0.0)
         contested = self._border.contested(rows, scores)
         far = np.ones(len(rows))
         place = self._proposal.places.at(rows[contested])
         far[contested] = 1.0 + np.abs(place - self._proposal.k + 0.5)
-        return np.asarray(contested / far + _LATER * (uses - 1.0))
+        return np.asarray(_LEAST * doubtful * (contested / far + _LATER * (outlook.uses - 1.0)))
 
     def _gain(self, rows: IntArray) -> FloatArray:
         """What knowing each row brings, when the others may have moved as well."""
@@ -158,39 +211,25 @@ class Appraisal:
         if not len(near):
             return near, np.empty(0)
         value = proposal.at("value", near)
-        stale = self._beliefs.stale(
-            proposal.slots[near],
-            proposal.now,
-            proposal.at("fetched", near),
-            proposal.at("hinted", near),
-        )
+        stale = self._prospects.of(near).stale
+
+        def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
+            scores = proposal.score_at(near[which], remote)
+            return np.where(np.isfinite(scores), scores, -np.inf)
+
         rng = np.random.default_rng([self._beliefs.seed, proposal.window])
-        moved = rng.random((_WORLDS, len(near))) < stale
-        column = columns_of(moved)
-        could_be = values.draw(value, column, moved, rng)
         believed = proposal.places.score_of(near)
-        worlds = np.tile(believed, (_WORLDS, 1))
-        scores = proposal.score_at(near[column], could_be)
-        worlds[moved] = np.where(np.isfinite(scores), scores, -np.inf)
+        moves = drawn_moves(values, value, stale, rng)
+        worlds = moves.worlds(believed, score_at)
         found = gain_of_knowing(believed, worlds, proposal.k, self._beliefs.aim)
         order = np.argsort(near)
         return near[order], np.maximum(0.0, found)[order]
 
-    def _uses(self, rows: IntArray, beliefs: FloatArray) -> FloatArray:
-        """In how many answers, this one included, a value fetched now will be used and right."""
-        proposal = self._proposal
-        ahead = np.arange(1, _HORIZON + 1)
-        opens = proposal.now - proposal.width + ahead * proposal.step
-        inside = proposal.at("last_event", rows)[:, None] > opens[None, :]
-        presence = proposal.at("presence", rows)
-        present = np.where(inside, 1.0, presence[:, None])
-        # A key in so many windows has events in so many steps, of which each window spans some.
-        overlap = max(1.0, proposal.width / proposal.step)
-        spoken = 1.0 - (1.0 - presence) ** (1.0 / overlap)
-        events = np.outer(spoken, ahead)
-        right = self._beliefs.rates.survives(beliefs, ahead * proposal.step / 1_000, events)
-        return np.asarray(1.0 + ((_DECAY**ahead) * present * right).sum(axis=1))
+
+def _blocks(rows: IntArray, size: int = BLOCK) -> list[IntArray]:
+    return [rows[at : at + size] for at in range(0, len(rows), size)]
 
 
-def _blocks(rows: IntArray) -> list[IntArray]:
-    return [rows[at : at + BLOCK] for at in range(0, len(rows), BLOCK)]
+def _nth_best(worth: FloatArray, most: int) -> float:
+    """The worth that so many have at the least; 0 if there are not as many."""
+    return 0.0 if len(worth) < max(1, most) else nth_greatest(worth, max(1, most))

@@ -6,6 +6,7 @@ keys. Shared by all keys, a model of how a value moves when it changes.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,15 @@ class RateBeliefs:
         pooled = _PRIOR_WEIGHT / len(self.grid) + self.pooled
         return np.asarray(pooled / pooled.sum())
 
+    @property
+    def hints(self) -> bool:
+        """Whether events may tell of changes."""
+        return bool(self.chances.any())
+
+    def learnt(self, slots: IntArray) -> BoolArray:
+        """Of which slots something was learnt; the others are all believed to change alike."""
+        return self._log.holds(slots)
+
     def of(self, slots: IntArray) -> FloatArray:
         """One row of probabilities per slot."""
         log = self._log.at(slots)
@@ -82,7 +92,7 @@ class RateBeliefs:
 
     def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """The probability that a value differs by now, so long and so many hints after a fetch."""
-        return np.asarray((beliefs * -np.expm1(-self._wear(seconds, hinted))).sum(axis=1))
+        return np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
 
     def survives(self, beliefs: FloatArray, seconds: FloatArray, events: FloatArray) -> FloatArray:
         """The probability that a value fetched now is right after each of some times.
@@ -96,7 +106,7 @@ class RateBeliefs:
         events
             How many windows with events of each key (a row) are expected until each time.
         """
-        if not self.chances.any():
+        if not self.hints:
             same = np.exp(-np.outer(seconds, self.grid))
             # Not a matrix product: what it gives for a key depends on how many others there are.
             return np.stack([(beliefs * each).sum(axis=1) for each in same], axis=1)
@@ -109,7 +119,10 @@ class RateBeliefs:
         """Learn whether values changed."""
         slots = polls.slots
         wear = self._wear(np.maximum(polls.seconds, 1e-3), polls.hinted)
-        self._log.add(slots, np.where(polls.changed[:, None], np.log(-np.expm1(-wear)), -wear))
+        evidence = -wear
+        changed = np.flatnonzero(polls.changed)
+        evidence[changed] = np.log(-np.expm1(evidence[changed]))
+        self._log.add(slots, evidence)
         fresh = self.of(slots)
         self.pooled += (fresh - self._share.at(slots)).sum(axis=0)
         self._share.put(slots, fresh)
@@ -130,10 +143,18 @@ class RateBeliefs:
         self._log.restore(table, slots)
         self._share.restore(table, slots)
 
+    def _worn(self, seconds: FloatArray, hinted: IntArray) -> FloatArray:
+        """The probability of a change: a row a key, a column a way to change."""
+        if self.hints:
+            return -np.expm1(-self._wear(seconds, hinted))
+        # Windows are fetched for as a whole, so there are few times.
+        times, which = np.unique(seconds, return_inverse=True)
+        return -np.expm1(-np.outer(times, self.grid))[which]
+
     def _wear(self, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """−log of the probability that nothing changed: a row a key, a column a way to change."""
         wear = np.outer(seconds, self.grid)
-        return wear - np.outer(hinted, np.log1p(-self.chances)) if self.chances.any() else wear
+        return wear - np.outer(hinted, np.log1p(-self.chances)) if self.hints else wear
 
 
 class ValueModel:
@@ -181,9 +202,10 @@ class ValueModel:
     @property
     def memory(self) -> float:
         """ρ: how much of its distance to the mean a value keeps when it changes."""
-        if self._sums is None or self._sums[3] <= 0 or not np.isfinite(self._sums).all():
+        sums = [0.0] if self._sums is None else self._sums.tolist()
+        if sums[-1] <= 0 or not all(map(math.isfinite, sums)):
             return 0.5
-        return float(np.clip(self._sums[2] / self._sums[3], 0.0, 1.0))
+        return min(max(sums[2] / sums[3], 0.0), 1.0)
 
     def observe(self, polls: Polls) -> None:
         """Learn from the values that changed."""
@@ -213,23 +235,22 @@ class ValueModel:
         return expected + quantiles.min(), expected + quantiles.max()
 
     def draw(
-        self, values: FloatArray, columns: IntArray, where: BoolArray, rng: np.random.Generator
+        self, values: FloatArray, times: int, wanted: IntArray, rng: np.random.Generator
     ) -> FloatArray:
         """Random draws of what values could be after a change.
 
         Parameters
         ----------
-        values
-            The values.
-        columns, where
-            Those that are wanted: see :func:`columns_of`. There is a row for each time that all
-            values are drawn.
+        values, times
+            The values, and how often all of them are drawn, one time after the other.
+        wanted
+            Which of these draws are.
         rng
             Gives the same draws, whatever is wanted.
         """
         noise = self._residuals if len(self._residuals) else np.zeros(1)
-        drawn = rng.integers(0, len(noise), size=where.shape)[where]
-        return np.asarray(self._expected(values)[columns] + noise[drawn])
+        drawn = rng.integers(0, len(noise), size=times * len(values))[wanted]
+        return np.asarray(self._expected(values)[wanted % len(values)] + noise[drawn])
 
     def snapshot(self) -> dict[str, Any]:
         """For JSON."""
@@ -253,12 +274,6 @@ class ValueModel:
             last = self._residuals, np.quantile(self._residuals, _middles(count))
             self._last_quantiles = last
         return last[1]
-
-
-def columns_of(where: BoolArray) -> IntArray:
-    """The column of each place that is marked, row by row; faster than by ``nonzero``."""
-    rows, columns = where.shape
-    return np.asarray(np.tile(np.arange(columns), (rows, 1))[where])
 
 
 def seconds_since(fetched: IntArray, now: Millis) -> FloatArray:

@@ -26,6 +26,9 @@ JUDGED = 512
 BLOCK = 2_048
 """Rows weighed at a time: what one step leaves is still in the cache for the next."""
 
+WIDE = 16_384
+"""The same where one number a row is enough."""
+
 _DEEP = 2_048
 """From this place on all places are alike: a gain of 2^-place is 0 by then."""
 
@@ -188,8 +191,9 @@ class Border:
             found = float(highs(near).max(initial=-np.inf))
             if len(self.shown.low) and found > self.shown.low.max():
                 return found
-        rows = np.flatnonzero(self._proposal.inside)
-        rows = np.setdiff1d(rows, np.concatenate([self.shown.rows, near]), assume_unique=True)
+        others = self._proposal.inside.copy()
+        others[self.shown.rows] = others[near] = False
+        rows = np.flatnonzero(others)
         bound = np.maximum(self._greatest(rows), self._proposal.places.score_of(rows))
         rows, bound = rows[bound > found], bound[bound > found]
         order = np.argsort(-bound)
@@ -219,9 +223,13 @@ class Border:
     def _greatest(self, rows: IntArray) -> FloatArray:
         """A bound of the greatest score of each row after a change."""
         bounds_at = self._proposal.trials.bounds_at
-        if bounds_at is None or not len(rows):
-            return np.full(len(rows), np.inf)
-        return bounds_at(rows, *self._values.range_of(self._usual(rows), QUANTILES))[1]
+        greatest = np.full(len(rows), np.inf)
+        if bounds_at is not None:
+            for start in range(0, len(rows), WIDE):
+                part = rows[start : start + WIDE]
+                within = self._values.range_of(self._usual(part), QUANTILES)
+                greatest[start : start + WIDE] = bounds_at(part, *within)[1]
+        return greatest
 
     def _usual(self, rows: IntArray) -> FloatArray:
         """The value of each row; one without a value may have got one, as any other could be."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import columns_of
 from topwater.replica.places import by_key
-from topwater.replica.possible_worlds import fare
+from topwater.replica.possible_worlds import drawn_moves, fare
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.window_view import WindowView
 from topwater.replica.worth import Worth
 
-_SCENARIOS = 128
 JUDGED = 512
 """So many keys beside those shown are taken into account, and so many of those without a value."""
 
@@ -79,11 +77,11 @@ class Estimates:
         rng = np.random.default_rng([self._terms.settings.seed, view.index])
         slots, model = view.slots[rows], self._beliefs.values
         value = self._values.of_slots(slots)
-        moved = rng.random((_SCENARIOS, len(rows))) < self.stale(slots, view.end)
         usual = np.where(np.isnan(value), model.mean, value)
-        column = columns_of(moved)
-        could_be = model.draw(usual, column, moved, rng)
-        columns = {name: each[rows][column] for name, each in view.values.items()}
-        worlds = np.tile(scores[rows], (_SCENARIOS, 1))
-        worlds[moved] = self._terms.scores(columns, could_be)
-        return worlds
+
+        def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
+            columns = {name: each[rows[which]] for name, each in view.values.items()}
+            return self._terms.scores(columns, remote)
+
+        moves = drawn_moves(model, usual, self.stale(slots, view.end), rng)
+        return moves.worlds(scores[rows], score_at)

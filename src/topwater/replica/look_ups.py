@@ -117,7 +117,7 @@ class Fetcher:
         why = _reasons(got, finite)
         # Where the remote side has no value and had none before, that is what is known now;
         # unless nothing usable came at all: then a path or a column may be wrong.
-        believed = finite.any() | np.isin(why, STATED)
+        believed = True if finite.any() else np.isin(why, STATED)
         good = got.ok & (finite | (np.isnan(before) & believed))
         self._remember(proposal, rows, np.where(finite, got.values, np.nan), good, why)
         self._pay(len(rows), got)
@@ -170,6 +170,8 @@ class Fetcher:
 def _reasons(got: Fetched, finite: BoolArray) -> KeyArray:
     """Why each key has no usable value; nothing where it has one."""
     told = np.full(len(finite), "", object) if got.why is None else got.why
+    if finite.all():
+        return np.full(len(finite), "", object)
     told = np.where(got.ok & (told == ""), "not_found", told)
     return np.where(finite, "", told)
 

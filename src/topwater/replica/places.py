@@ -64,7 +64,9 @@ class WindowPlaces:
         self._rows = rows
         self._finite = np.isfinite(scores)
         self.count = int(np.count_nonzero(self._finite))
-        self._order = self._ascending = self._known = np.empty(0, np.int64)
+        self._order = np.empty(0, np.int64)
+        # By row of the view, the places of as many as were ranked; -1 for the others.
+        self._ranked, self._rank = 0, self._order
         self._sorted: FloatArray | None = None
 
     def at(self, rows: IntArray, within: int | None = None) -> IntArray:
@@ -106,8 +108,6 @@ class WindowPlaces:
             wanted = max(most, _FIRST, 2 * len(self._order))
             everything = wanted * _SHARE >= self.count
             self._order = self._view.best_first(self._scores, None if everything else wanted)
-            self._ascending = np.argsort(self._order)
-            self._known = self._order[self._ascending]
         return self._order[:most]
 
     def _in_view(self, rows: IntArray) -> tuple[BoolArray, IntArray]:
@@ -129,16 +129,17 @@ class WindowPlaces:
 
     def _places(self, at: IntArray, within: int) -> IntArray:
         """The place of each of these rows of the view."""
-        many = within > _FIRST and len(at) * _SHARE > self.count
-        self.order(self.count if many else min(within, _FIRST))
-        places = np.full(len(at), self.count)
-        rest = self._finite[at]
-        if len(self._known):
-            found = np.minimum(np.searchsorted(self._known, at), len(self._known) - 1)
-            met = self._known[found] == at
-            places[met] = np.minimum(self._ascending[found[met]], within)
-            rest &= ~met
-        places[rest] = within if within <= len(self._known) else self._beyond(at[rest])
+        few = within <= _FIRST or within * _SHARE <= self.count
+        many = not few and len(at) * _SHARE > self.count
+        self.order(within if few else self.count if many else _FIRST)
+        if self._ranked < max(1, len(self._order)):
+            self._ranked, self._rank = len(self._order), np.full(len(self._scores), -1)
+            self._rank[self._order] = np.arange(self._ranked)
+        places = self._rank[at]
+        met = places >= 0
+        rest = self._finite[at] & ~met
+        places = np.where(met, np.minimum(places, within), self.count)
+        places[rest] = within if within <= len(self._order) else self._beyond(at[rest])
         return places
 
     def _beyond(self, at: IntArray) -> IntArray:

@@ -6,13 +6,62 @@ that would be shown if one key's true score were known and the rest believed as 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
 
+if TYPE_CHECKING:
+    from topwater.replica.beliefs import ValueModel
+
+WORLDS = 128
 _SORTED = 200
 """For so many keys a world, sorting it is faster than counting who is above each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Which values moved in each of some worlds, and to what.
+
+    Attributes
+    ----------
+    flat, column
+        Where: the place in a table with a row a world, and the column in it.
+    value
+        What each has become.
+    """
+
+    flat: IntArray
+    column: IntArray
+    value: FloatArray
+
+    def worlds(
+        self, scores: FloatArray, score_at: Callable[[IntArray, FloatArray], FloatArray]
+    ) -> FloatArray:
+        """The scores in all worlds.
+
+        Parameters
+        ----------
+        scores
+            As they are.
+        score_at
+            What they become, of some columns with other values.
+        """
+        worlds = np.tile(scores, WORLDS)
+        worlds[self.flat] = score_at(self.column, self.value)
+        return worlds.reshape(WORLDS, len(scores))
+
+
+def drawn_moves(
+    model: ValueModel, values: FloatArray, stale: FloatArray, rng: np.random.Generator
+) -> Drawn:
+    """In each world some values have moved: those that are stale in it."""
+    moved = np.flatnonzero(rng.random((WORLDS, len(values))) < stale)
+    return Drawn(moved, moved % len(values), model.draw(values, WORLDS, moved, rng))
 
 
 def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) -> FloatArray:
@@ -36,11 +85,10 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
     shown = min(k, len(believed))
     moves = _Moves(believed, worlds, shown)
     ndcg_weight, precision_weight = weights(aim)
-    gain = np.zeros(worlds.shape)
     found = precision_weight * moves.set_gain()
     found += ndcg_weight * moves.order_gain()
-    gain[moves.world, moves.here] = found
-    return np.asarray(gain.mean(axis=0))
+    # Each key's worlds come in order, so the sums are those over all of them.
+    return np.asarray(np.bincount(moves.here, found, len(believed)) / len(worlds))
 
 
 def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
@@ -54,8 +102,9 @@ def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
     >>> fare(np.array([[3.0, 2.0, np.nan], [3.0, 2.0, 5.0]]), shown=2, k=2)[0]
     0.75
     """
-    scores = np.where(np.isfinite(scores), scores, -np.inf)
-    scored = scores > -np.inf
+    scored = np.isfinite(scores)
+    if not scored.all():
+        scores = np.where(scored, scores, -np.inf)
     n = np.count_nonzero(scored, axis=1)
     due, above = np.minimum(k, n), _first_places(scores, shown)
     right = np.count_nonzero(above < due[:, None], axis=1)
@@ -88,9 +137,9 @@ class _Moves:
     def __init__(self, believed: FloatArray, worlds: FloatArray, shown: int) -> None:
         self.n, self.shown = len(believed), shown
         moved = worlds != believed
-        at, column = np.nonzero(moved[:, :shown])
+        at, column = _where(moved[:, :shown])
         enters = moved[:, shown:] & (worlds[:, shown:] >= believed[shown - 1])
-        below, other = np.nonzero(enters)
+        below, other = _where(enters)
         self.world = np.concatenate([at, below])
         self.here = np.concatenate([column, other + shown])
         above = np.searchsorted(-believed, -worlds[self.world, self.here], side="left")
@@ -134,6 +183,13 @@ class _Moves:
         steps = discount[1 : shown + 1] - discount[:shown]
         np.cumsum(gain[:, :shown] * steps, axis=1, out=down[:, 1:])
         return up, down
+
+
+def _where(marked: BoolArray) -> tuple[IntArray, IntArray]:
+    """The rows and columns that are marked, row by row; NumPy is slow at it."""
+    flat, columns = np.flatnonzero(marked), max(1, marked.shape[1])
+    rows = flat // columns
+    return rows, flat - rows * columns
 
 
 def _first_places(scores: FloatArray, count: int) -> IntArray:

@@ -6,6 +6,7 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.problems import FAILED, NEVER
+from topwater.replica.number_order import SortedNumbers
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
 
@@ -32,6 +33,7 @@ class RemoteValues:
         self._default = default
         self._edition: tuple[int, int] | None = None
         self._by_row = np.empty(0)
+        self._known = SortedNumbers()
 
     def of_slots(self, slots: IntArray) -> FloatArray:
         """The value of the key in each slot.  O(slots), and O(keys known) if they changed."""
@@ -84,7 +86,7 @@ class RemoteValues:
 
     def _typical(self) -> float:
         """The mean of the values known; sorted, because a restart changes their order."""
-        finite = np.sort(self._replica.numbers())
+        finite = self._known.update(self._replica.value.data)
         if not len(finite):
             return self._default or 0.0
         with np.errstate(over="ignore"):

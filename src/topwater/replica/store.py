@@ -253,18 +253,19 @@ class Replica:
         ``why`` says of keys without a value why they have none.
         """
         self.keep(slots)
-        old = self.value[slots]
+        rows = self._rows.of(slots)
+        old, known = self.value.data[rows], self.fetched.data[rows] != NEVER
         same = (old == values) | (np.isnan(old) & np.isnan(values))
-        changed: BoolArray = ~(same & self.known(slots))
-        self.value[slots] = values
-        self.changes[slots] += changed & self.known(slots)
-        self.changed[slots[changed]] = at
-        self.fetched[slots] = at
-        self.asked[slots] = at
-        self.vain[slots] = 0
-        self.hints[slots] = 0
-        self.fetches[slots] += 1
-        self.why[slots] = 0 if why is None else _codes(why)
+        changed: BoolArray = ~(same & known)
+        self.value.put(rows, values)
+        self.changes.put(rows, self.changes.data[rows] + (changed & known))
+        self.changed.put(rows[changed], at)
+        self.fetched.put(rows, at)
+        self.asked.put(rows, at)
+        self.vain.put(rows, 0)
+        self.hints.put(rows, 0)
+        self.fetches.put(rows, self.fetches.data[rows] + 1)
+        self.why.put(rows, 0 if why is None else _codes(why))
         return changed
 
     def miss(self, slots: IntArray, at: Millis, why: KeyArray | None = None) -> None:
@@ -278,28 +279,35 @@ class Replica:
 
     def hear(self, slots: IntArray, last_event: IntArray) -> None:
         """Note when keys that are kept last had an event, and whether that is news."""
-        kept = self.kept(slots)
-        slots, last_event = slots[kept], last_event[kept]
-        news = last_event > np.maximum(self.hinted[slots], self.fetched[slots])
-        self.hints[slots] += news
-        self.hinted[slots] = last_event
+        rows = self._rows.of(slots)
+        kept = np.flatnonzero(rows)
+        rows, last_event = rows[kept], last_event[kept]
+        news = last_event > np.maximum(self.hinted.data[rows], self.fetched.data[rows])
+        self.hints.put(rows, self.hints.data[rows] + news)
+        self.hinted.put(rows, last_event)
 
     def present(self, slots: IntArray, window: int, at: Millis) -> None:
         """Note that keys are in a window; of those that are not kept, nothing."""
-        slots = slots[self.kept(slots)]
-        presence = self.presence_at(slots, window - 1) * (1 - _PRESENCE_WEIGHT)
-        self.presence[slots] = presence + _PRESENCE_WEIGHT
-        self.window[slots] = window
-        self.seen[slots] = at
+        rows = self._rows.of(slots)
+        rows = rows[np.flatnonzero(rows)]
+        presence = self._presence_in(rows, window - 1) * (1 - _PRESENCE_WEIGHT)
+        self.presence.put(rows, presence + _PRESENCE_WEIGHT)
+        self.window.put(rows, window)
+        self.seen.put(rows, at)
 
     def presence_at(self, slots: IntArray, window: int) -> FloatArray:
         """In what share of the windows each key was lately, older windows counting less.
 
         For one that is not kept, as if it were in this window, and in no other.
         """
-        last = self.window[slots]
+        return self._presence_in(self._rows.of(slots), window)
+
+    def _presence_in(self, rows: npt.NDArray[np.int32], window: int) -> FloatArray:
+        last, presence = self.window.data[rows], self.presence.data[rows]
         absent = np.where(last < 0, 0, np.maximum(0, window - last))
-        return np.asarray(self.presence[slots] * (1 - _PRESENCE_WEIGHT) ** absent)
+        if not absent.any():
+            return np.asarray(presence)
+        return np.asarray(presence * (1 - _PRESENCE_WEIGHT) ** absent)
 
     def surplus(self, keep: IntArray, memory: int | None = None) -> IntArray:
         """The slots beyond the limits: those longest out of the windows, none of ``keep``.
@@ -364,4 +372,7 @@ def _require(table: pa.Table, *names: str) -> None:
 
 def _codes(reasons: KeyArray) -> IntArray:
     """Reasons as numbers; 0 for those that are not known."""
-    return np.array([_CODES.get(each, 0) for each in reasons.tolist()], np.int64)
+    told = reasons.tolist()
+    if not any(told):
+        return np.zeros(len(told), np.int64)
+    return np.array([_CODES.get(each, 0) for each in told], np.int64)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from topwater.model import BoolArray, FloatArray, Freshness, IntArray, KeyArray, Millis
 from topwater.replica.look_ups import LookUps
+from topwater.replica.number_order import nth_greatest
 from topwater.tables import keys_to_arrow
 
 
@@ -143,8 +144,7 @@ def _contenders(scores: FloatArray, most: int | None) -> IntArray:
     wanted = np.isfinite(scores)
     if most is not None and 0 < most < len(scores):
         numbers = scores if wanted.all() else np.where(wanted, scores, -np.inf)
-        at = len(scores) - most
-        wanted &= numbers >= np.partition(numbers, at)[at]
+        wanted &= numbers >= nth_greatest(numbers, most)
     return np.flatnonzero(wanted)
 
 
@@ -152,8 +152,7 @@ def _upper(rows: IntArray, by: FloatArray | IntArray, count: int) -> tuple[IntAr
     """Of these rows those above the ``count``-th greatest number, and those at it."""
     if count <= 0 or not len(rows):
         return rows[:0], rows[:0]
-    at = max(0, len(rows) - count)
-    border = np.partition(by, at)[at]
+    border = nth_greatest(by, min(count, len(rows)))
     return rows[by > border], rows[by == border]
 
 
