@@ -35,11 +35,12 @@ from topwater.spark.standing_processor import Shown, StandingProcessor, inside_s
 from topwater.spark.standing_queries import check_columns, collected, name_type
 from topwater.spark.time_columns import with_instants
 from topwater.spark.topk import OBSERVED
-from topwater.standing import Standing, StandingQuery
 from topwater.validation import checked_call, choice_of, whole_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+    from topwater.standing import StandingQuery
 
 _SUMMED = (*Counts.__slots__, "queries", "references", "changes", "bad_changes")
 _TOLD = ", ".join(f"{name} bigint" for name in _SUMMED) + ", refused map<string,bigint>"
@@ -164,6 +165,8 @@ def _shown(result: Shown, time: DataType) -> list[Column]:
 
 def _registered(queries: list[StandingQuery], settings: dict[str, Any]) -> list[StandingQuery]:
     """Build what the executors will build, so that what they can't do is known now."""
+    from topwater.standing import Standing  # compiled loops: only for those who use them
+
     trial = Standing(**settings)
     for query in queries:
         try:

@@ -34,13 +34,13 @@ from topwater.spark.standing_events import (
 from topwater.spark.standing_queries import apply
 from topwater.spark.standing_state import packed_snapshot, unpacked_snapshot
 from topwater.spark.workers import set_modules_aside
-from topwater.standing import Results, Standing, StandingQuery
 from topwater.tables import keys_from_arrow, unpack
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
 
     from topwater.model import Key
+    from topwater.standing import Results, Standing
 
 STATE = "standing"
 """The name of the one state variable: a snapshot, with whose it is."""
@@ -119,6 +119,8 @@ class StandingProcessor(StatefulProcessor):
             return begun(json.loads(self._settings), opened(self._queries), shard, self._shards)
         snapshot, meta = unpacked_snapshot(bytes(stored[0]))
         require_same_begin(meta, self._begun, self._shards)
+        from topwater.standing import Standing  # compiled loops: only for those who use them
+
         return Standing.build(snapshot)
 
 
@@ -136,6 +138,8 @@ def begun(
     settings: dict[str, Any], queries: Sequence[Mapping[str, Any]], shard: int, shards: int
 ) -> Standing:
     """The queries of a shard, before the first event."""
+    from topwater.standing import Standing, StandingQuery
+
     made = Standing(**settings)
     for query in of_shard(queries, shard, shards):
         made.register(StandingQuery.from_dict(query))

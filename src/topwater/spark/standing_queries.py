@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.types import IntegralType, LongType, StringType
 
 from topwater.errors import QueryError
-from topwater.standing import Standing, StandingQuery
 from topwater.validation import shown, unknown
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
     from topwater.model import Key
+    from topwater.standing import Standing, StandingQuery
 
 FIELDS = ("name", "k", "window", "score")
 OPERATIONS = ("register", "change", "cancel")
@@ -86,6 +86,8 @@ def query_of(row: Mapping[str, Any]) -> StandingQuery:
         raise QueryError(
             f"the query {name!r} has none", field=f"queries.{absent[0]}", fix="give each query one"
         )
+    from topwater.standing import StandingQuery  # compiled loops: only for those who use them
+
     try:
         return StandingQuery(row["name"], row["k"], _window(row["window"]), _score(row["score"]))
     except QueryError as error:
