@@ -18,10 +18,15 @@ install: .venv/.done  ## make .venv with everything in it (the second run does n
 demo: install  ## the main job: a continuous top-k query on Spark
 	@$(BIN)/topwater demo
 
-test: install  ## all tests that fit in minutes; three workers, since tests of servers wait a lot
+# Without it tests of Spark only take longer.
+.venv/spark.jsa: .venv/.done
+	@echo "keeping the classes of Spark in one file, so that Java starts faster in tests"
+	@$(BIN)/python -m tests.support.class_archive $@ || echo "warning: that failed; tests take longer" >&2
+
+test: install .venv/spark.jsa  ## all tests that fit in minutes; three workers, since tests of servers wait a lot
 	@$(BIN)/python -m pytest -m "not soak" -n 3 --no-loadscope-reorder
 
-soak: install  ## the long suites
+soak: install .venv/spark.jsa  ## the long suites
 	@$(BIN)/python -m pytest -m soak --timeout 7200
 
 lint: install  ## style, types, layers

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.support.class_archive import java_options
 from tests.support.distribution import ByGroup, longest_first
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ settings.register_profile("no-deadline", deadline=None)
 settings.load_profile("no-deadline")
 
 
-# Runs of seconds end before Java's second compiler pays: this also holds for the processes that
-# tests start.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# This also holds for the processes that tests start.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", java_options())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

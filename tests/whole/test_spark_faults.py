@@ -51,7 +51,7 @@ class Driver:
                 stdout=out,
                 stderr=out,
                 start_new_session=True,
-                env=os.environ | {"TMPDIR": str(folder), "SPARK_HOME": str(home(folder))},
+                env=os.environ | {"TMPDIR": str(folder)} | home(folder, master),
             )
         self.log = log
 
@@ -74,14 +74,16 @@ class Driver:
         assert self.process.wait(PATIENCE) == 0, self.log.read_text()
 
 
-def home(folder: Path) -> Path:
+def home(folder: Path, master: str) -> dict[str, str]:
     """Spark as it is installed; but ``local-cluster`` writes into its home, and nowhere else."""
+    if not master.startswith("local-cluster"):
+        return {}
     made = folder / "spark"
     if not made.exists():
         made.mkdir()
         for each in INSTALLED.iterdir():
             (made / each.name).symlink_to(each)
-    return made
+    return {"SPARK_HOME": str(made)}
 
 
 @contextmanager
