@@ -9,7 +9,7 @@ from tests.support.full_election import full_fare, full_gain_of_knowing
 from topwater.model import FloatArray
 from topwater.replica.possible_worlds import fare, gain_of_knowing
 from topwater.replica.utility import Aim, weights
-from topwater_lab.experiments.accuracy import ndcg, precision
+from topwater.scoring.accuracy import ndcg, precision
 
 
 def utility(shown: list[int], truth: FloatArray, k: int, aim: Aim) -> float:

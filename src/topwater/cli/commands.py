@@ -183,6 +183,53 @@ def explain(
 
 @app.command(
     epilog=examples_of(
+        "topwater plan job.toml --recording fetched.jsonl",
+        "topwater plan job.toml --recording followers.csv --budgets 1,3,7,15 --json",
+        "topwater plan job.toml --recording fetched.jsonl --set query.k=10",
+    )
+)
+def plan(
+    job: Annotated[
+        Path,
+        typer.Argument(help="A job over recorded events.", autocompletion=completion.job_files),
+    ],
+    recording: Annotated[
+        Path,
+        typer.Option(
+            help="What the remote values were: a file that `record` wrote, or a table (*.csv, "
+            "*.parquet) with the columns of the key, the remote value and the time."
+        ),
+    ],
+    budgets: Annotated[
+        str, typer.Option(help="How many look-ups a window are tried.")
+    ] = "1,3,7,15",
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="TABLE.NAME=VALUE",
+            help="Another value for a setting of the job.",
+            autocompletion=completion.settings,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """What each budget would bring, tried on a recording before anybody pays for a look-up.
+
+    For each number of look-ups a window: how right the answers are, what they claim, what a day
+    costs; and how long the entries of a cache may live that is as right, and what that costs.
+    """
+    with plain_errors(debug):
+        from topwater.jobs.plan_report import planned, print_plan
+
+        found = planned(job, recording, budgets, settings=setting or (), quiet=quiet)
+        print_plan(found, as_json=as_json)
+
+
+@app.command(
+    epilog=examples_of(
         "topwater live answers --open  # what a stream writes to the folder answers",
         "topwater live answers --port 0 --title 'Top users'",
     )

@@ -10,7 +10,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray, KeyArray
 from topwater.replica import WindowView
 from topwater.replica.utility import Aim
-from topwater_lab.experiments.accuracy import ndcg, precision
+from topwater.scoring.accuracy import ndcg, precision
 from topwater_lab.experiments.workloads import Workload
 
 _WEIGHTS: dict[Aim, tuple[float, float]] = {"relevance": (1.0, 0.0), "accuracy": (0.05, 0.95)}

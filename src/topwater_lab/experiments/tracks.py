@@ -13,7 +13,7 @@ from topwater.remote.replay import Replay
 from topwater.replica import Budget, Ranking, Refresher, RefreshSettings, WindowView
 from topwater.replica.policies import resolve
 from topwater.replica.utility import Aim
-from topwater_lab.experiments.accuracy import accuracy
+from topwater.scoring.accuracy import accuracy
 from topwater_lab.experiments.oracle import Oracle, clairvoyant
 from topwater_lab.experiments.workloads import REMOTE, Workload
 

@@ -20,8 +20,8 @@ from topwater.query import TopKQuery
 from topwater.remote.replay import Replay
 from topwater.replica import WindowView
 from topwater.replica.utility import Aim
+from topwater.scoring.accuracy import ndcg, precision
 from topwater_lab.bench.harness import ticking
-from topwater_lab.experiments.accuracy import ndcg, precision
 from topwater_lab.experiments.oracle import Greedy, ranked
 from topwater_lab.experiments.parallel_runs import on_cores
 from topwater_lab.experiments.worlds import FEW, KINDS, WINDOWS, Kind, World, window_of

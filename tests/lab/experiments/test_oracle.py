@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from topwater.replica.utility import Aim
-from topwater_lab.experiments.accuracy import ndcg, precision
+from topwater.scoring.accuracy import ndcg, precision
 from topwater_lab.experiments.generated_evening import make_evening
 from topwater_lab.experiments.oracle import Greedy, Oracle, clairvoyant, ranked
 from topwater_lab.experiments.workloads import Workload, follower_growth

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from topwater_lab.experiments.accuracy import accuracy, dcg, ndcg, precision
+from topwater.scoring.accuracy import accuracy, dcg, ndcg, precision
 
 TRUTH = "ABCDEF"
 
