@@ -220,7 +220,7 @@ class Freshness:
     nothing_usable
         Whether keys were asked for, and none of them brought a usable value: a problem with the
         source, or with its settings. The answer's ``problems`` say why. Keys that are merely
-        unknown to a source that knows others are no problem.
+        unknown to a source that knows others don't count.
     """
 
     fetched: int

@@ -101,7 +101,9 @@ def test_the_cache_beside_it_is_as_right_and_costs_more() -> None:
 
 
 def test_values_that_stay_need_no_time_to_live() -> None:
-    first = Steps.of(np.zeros(KEYS, np.int64), np.arange(KEYS), np.arange(KEYS, dtype=np.float64) * 7)
+    first = Steps.of(
+        np.zeros(KEYS, np.int64), np.arange(KEYS), np.arange(KEYS, dtype=np.float64) * 7
+    )
     [row] = plan(remote=first, budgets=[KEYS]).rows
     assert row.ttl is None
     assert row.cache.precision == 1.0

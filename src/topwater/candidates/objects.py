@@ -87,7 +87,7 @@ def stack(parts: Sequence[C]) -> C:
 
 
 def sure(items: Items) -> Candidates:
-    """Items that have just come, as candidates. Without a stream part, the score stands for it.
+    """Items that have just come, as candidates. Without a stream part, the score takes its place.
 
     Examples
     --------

@@ -173,7 +173,7 @@ class Guarded:
     def knows(self, host: str) -> bool:
         """Whether a ``Host`` header names this server.
 
-        Addresses are no danger: only names can be pointed elsewhere.
+        Addresses are safe: only names can be pointed elsewhere.
         """
         name = _plain(host)
         if name in self._hosts:

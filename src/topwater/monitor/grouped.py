@@ -66,7 +66,7 @@ class GroupedMonitor:
         keep_late: bool = False,
     ) -> None:
         self.query = query
-        # Silence of one group is no news: only the groups in a window are answered.
+        # One group's silence means nothing: only the groups in a window are answered.
         self._each = replace(query, group_by=None, empty_windows=0)
         # One for all groups: they share the source's guard, and so its thread.
         self._remote = remote

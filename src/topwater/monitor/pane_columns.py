@@ -36,7 +36,7 @@ from topwater.tables import column
 
 _HOW = {"sum": SUM, "min": MIN, "max": MAX, "last": LAST}
 _EXACT = 2.0**52
-"""Sums of whole numbers up to this are exact, in any order; and that they are is no rounding."""
+"""Sums of whole numbers up to this are exact in any order: nothing is rounded."""
 _FEW = 16
 _NO_USES: Int32s = np.empty(0, np.int32)
 

@@ -31,7 +31,7 @@ def look_at(
     Raises
     ------
     SourceError
-        If that is no usable value: with the reply, the setting to blame, and what may be meant.
+        If it is not usable: with the reply, the setting to blame, and what may be meant.
     """
     where = service.shown
     if reply.status in missing:

@@ -54,7 +54,7 @@ def key_text(key: Any) -> str:
 
 @dataclass(slots=True)
 class Matches:
-    """Values by the text of their keys. Two different values for one key are no value.
+    """Values by the text of their keys. Two different values for one key are not one.
 
     Examples
     --------
@@ -124,7 +124,7 @@ OTHER_TYPE = object()
 
 
 def _lack(value: Any) -> Lack:
-    """Why a value that is no number can't be used."""
+    """Why a value that is not a number can't be used."""
     if value is NOTHING:
         return "no_value"
     if value is OTHER_TYPE:

@@ -106,7 +106,7 @@ def looked_up(source: Source, key: Key) -> Look:
     Raises
     ------
     SourceError
-        If that is no usable value, with the reason.
+        If it is not usable, with the reason.
     """
     got = _told(lambda: valid(source.fetch(keys_of(key)), 1))
     value = float(got.values[0])

@@ -60,7 +60,7 @@ class SqlSource:
     ``"bob"``, even where the database takes them for equal.
 
     A key with two different values fails as ``"doubled"``. Text that reads as a number is one;
-    true and false are 1 and 0; NULL and all that is not a number are no value. For a date, write a
+    true and false are 1 and 0; NULL and whatever is not a number have no value. For a date, write a
     query with ``extract(epoch from …)``.
 
     Nothing is written: transactions are read-only on PostgreSQL and SQLite, and rolled back on

@@ -147,7 +147,7 @@ class WindowPlaces:
         if not len(at):
             return at
         if self._sorted is None:
-            # One more, which is no score, so that each has a next one.
+            # One more, which is not a score, so that each has a next one.
             self._sorted = np.append(np.sort(-self._scores[self._finite]), np.nan)
         scores = -self._scores[at]
         places = np.empty(len(at), np.int64)

@@ -183,7 +183,7 @@ class Refresher:
         remote = self.values.of_slots(slots)
         scores = self.terms.scores(view.values, remote)
         order = view.best_first(scores, self.terms.k + JUDGED)
-        # A key that the remote side does not know is no result; one without a score is a bad one.
+        # A key that the remote side does not know is left out; one without a score is a bad one.
         unscored = np.isfinite(remote) & ~np.isfinite(scores)
         without = np.flatnonzero(np.isnan(remote))
         accuracy = self._estimates.accuracy(view, scores, order, without)
@@ -214,7 +214,7 @@ class Refresher:
         self, look_ups: LookUps, precision: float, ndcg: float, without_value: int
     ) -> Freshness:
         target = self.settings.budget.accuracy
-        # A key that a service does not know is no problem, if it is known to know others; while it
+        # A key that a service does not know is fine if the service knows others; while it
         # knows none, that is one also in windows for which nothing was worth asking again.
         knows = self.replica.holds_numbers
         in_vain = look_ups.in_vain and not (look_ups.unknown and knows)

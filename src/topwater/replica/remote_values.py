@@ -57,7 +57,7 @@ class RemoteValues:
         return np.full(len(values), np.nan)
 
     def lacking(self, slots: IntArray) -> BoolArray:
-        """Which keys are no result, because the remote side has no value for them.  O(slots)."""
+        """Which keys are not results, because the remote side has no value for them.  O(slots)."""
         if self._default is not None:
             return np.zeros(len(slots), np.bool_)
         return np.asarray(self._replica.known(slots) & np.isnan(self._replica.value[slots]))

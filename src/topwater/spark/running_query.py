@@ -1,4 +1,4 @@
-"""A query that runs: it says what to do about what ended it, and what it waits for in vain."""
+"""A running query: it says what to do about what ended it, and which folder it waits for."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FOLDER = re.compile(r"FileSource\[([^*?{\[\]]+)\]")
-"""How Spark names a source of files in a plan. A pattern is no folder that could be gone."""
+"""How Spark names a source of files in a plan. A pattern is not a folder, so it can't be gone."""
 
 _LOOK = 10.0  # seconds
 _log = logging.getLogger("topwater")

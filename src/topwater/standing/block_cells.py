@@ -156,7 +156,7 @@ def _through_cells(
     lines = _lines_reached(rule, bound, block.edges, block.least, block.most, work.box)
     if lines == 0:
         return 0
-    # Even where it is asked for, the index is no use for most of the objects.
+    # Even where it is asked for, the index is useless for most of the objects.
     share = _SHARE if block.mode == WHERE_IT_PAYS else 1
     if lines * share > last - first:
         return -1

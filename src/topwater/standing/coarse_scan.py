@@ -24,7 +24,7 @@ _LARGEST: Final = 1e17
 _SMALLEST: Final = 1e-15
 """Squares of what is farther out, or nearer, single precision can't hold."""
 _WORTH: Final = 16.0
-"""By what part of itself a radius may be widened before a first look is no use."""
+"""By what part of itself a radius may be widened before a first look is useless."""
 
 
 def narrow_columns(dimensions: int, rows: int) -> Narrow:
@@ -65,7 +65,7 @@ def narrow_block(
 def widened_bound(
     point: FloatArray, bound: float, least: FloatArray, most: FloatArray, here: Narrow
 ) -> float:
-    """The bound that nothing within ``bound`` exceeds in single precision, or -1 if that is no use.
+    """What nothing within ``bound`` exceeds in single precision, or -1 if that is useless.
 
     Each coordinate is off by at most half a bit of what it is and of what the query's is, so that
     the root of the bound grows by the length of these errors; the rest is for the squares and sums.

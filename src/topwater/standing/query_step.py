@@ -17,7 +17,7 @@ def raise_bound(band: Record, pool: Records, need: int, cutoff: int, last: int) 
     What leaves the window by the end of the piece (stamps up to ``last``) no longer counts. The
     bound rises by half a place for each that leaves; and where fewer than needed are left, by two
     places for each that is missing, as the places lie between the candidates. The paper then
-    refuses nothing for a while, which fills the bag with what is no good.
+    refuses nothing for a while, which fills the bag with useless candidates.
     """
     bags.skip_expired(band, pool, cutoff)
     if band["bound"] == np.inf:

@@ -213,7 +213,7 @@ class _Connection:
         return client
 
     def _lasting(self) -> dict[str, Any]:
-        """What makes a session outlive its connection; in 3.1.1 that is no matter of time."""
+        """What makes a session outlive its connection; in 3.1.1 time does not matter."""
         if not self._v5:
             return {}
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]

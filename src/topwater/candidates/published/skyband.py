@@ -81,7 +81,7 @@ class Relaxed(Trees):
         return max(size + 1, math.ceil((1 + self.gamma) * size))
 
     def _prune(self) -> None:
-        """Walk from best to worst with the k youngest stamps so far: what is no younger goes."""
+        """Walk from best to worst with the k youngest stamps so far: what is not younger goes."""
         dominators = [each.stamp for each in self._top]
         heapify(dominators)
         stay = []

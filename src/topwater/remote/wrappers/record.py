@@ -107,7 +107,7 @@ def recorded(path: str | Path) -> Steps:
             why = line.get("why", [""] * len(line["keys"]))
             told = zip(line["keys"], line["values"], why, strict=True)
             fine = [(key, value) for key, value, reason in told if not reason]
-            # A read sees what lies strictly before its time; here it shall see what was said then.
+            # A read sees what lies strictly before its time; here it should see what was said then.
             times += [int(line["at"]) - 1] * len(fine)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise QueryError(

@@ -82,7 +82,7 @@ class Grouping:
         return wanted | {flag: self._flags[flag] for flag in self.errors_of(wanted).values()}
 
     def errors_of(self, names: Iterable[str]) -> dict[str, str]:
-        """By the names of aggregates, those that say whether one of their values is no number."""
+        """By the names of aggregates, those that say whether a value of theirs is not a number."""
         return {name: self._errors[name] for name in names if name in self._errors}
 
     def _aggregate(self, aggregate: Any) -> Node:
@@ -202,7 +202,7 @@ class Grouping:
 
 
 def group_names(layers: Layers, where: Where) -> list[str]:
-    """The variables of patterns that are grouped by: another name for one stands for it."""
+    """The variables of patterns that are grouped by; another name for one counts as that one."""
     found = ((str(each), where.known.get(str(each))) for each in layers.groups or ())
     return [node.name if isinstance(node, Name) else name for name, node in found]
 

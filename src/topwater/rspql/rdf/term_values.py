@@ -117,7 +117,7 @@ def _read(texts: pa.Array, form: str) -> tuple[IntArray, FloatArray]:
 
 
 def cast_of(terms: pa.Array, to: str) -> tuple[FloatArray, BoolArray]:
-    """What ``xsd:double`` and its kin make of each term, and where that is no error.
+    """What ``xsd:double`` and its kin make of each term, and where that is not an error.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def cast_of(terms: pa.Array, to: str) -> tuple[FloatArray, BoolArray]:
 
 
 def as_cast(values: FloatArray, good: BoolArray, to: str) -> tuple[FloatArray, BoolArray]:
-    """Numbers as numbers of a datatype, and where that is no error."""
+    """Numbers as numbers of a datatype, and where that is not an error."""
     if to == "float":
         with np.errstate(over="ignore"):
             values = values.astype(np.float32).astype(np.float64)
