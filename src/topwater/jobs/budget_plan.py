@@ -228,7 +228,7 @@ def budget_plan(
     caches = _Caches(trials, query, say)
     rows = []
     for budget in sorted(set(budgets)):
-        say(f"{budget} look-ups a window")
+        say(Budget(budget).in_words)
         trial = trials.with_budget(budget)
         rows.append(PlannedBudget(budget, trial, *caches.as_right_as(trial)))
     target = None if query.refresh is None else query.refresh.budget.accuracy
