@@ -12,6 +12,16 @@ from topwater.cli.command_group import Commands
 from topwater.cli.terminal import Debug, LivePort, LookUp, Quiet, examples_of, plain_errors
 from topwater.show.console import progress
 
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="TABLE.NAME=VALUE",
+        help="Another value for a setting of the job.",
+        autocompletion=completion.settings,
+    ),
+]
+
 app = typer.Typer(
     name="topwater",
     cls=Commands,
@@ -94,15 +104,7 @@ def run(
     service: Annotated[
         list[str] | None, typer.Option(metavar="NAME=URL", help="For RSP-QL: a SPARQL endpoint.")
     ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="TABLE.NAME=VALUE",
-            help="Another value for a setting of the job.",
-            autocompletion=completion.settings,
-        ),
-    ] = None,
+    setting: Settings = None,
     once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
     check: Annotated[
         bool,
@@ -160,15 +162,7 @@ def explain(
             autocompletion=completion.job_files,
         ),
     ],
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="TABLE.NAME=VALUE",
-            help="Another value for a setting of the job.",
-            autocompletion=completion.settings,
-        ),
-    ] = None,
+    setting: Settings = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print what it would do as one JSON object.")
     ] = False,
@@ -203,15 +197,7 @@ def plan(
     budgets: Annotated[
         str, typer.Option(help="How many look-ups a window are tried.")
     ] = "1,3,7,15",
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="TABLE.NAME=VALUE",
-            help="Another value for a setting of the job.",
-            autocompletion=completion.settings,
-        ),
-    ] = None,
+    setting: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
