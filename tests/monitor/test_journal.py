@@ -58,6 +58,7 @@ def test_a_monitor_from_the_journal_is_the_one_that_wrote_it(
         monkeypatch.setattr(strand, "_PIECES", 3)
         monkeypatch.setattr(strand, "SEGMENT", 300)
         monkeypatch.setattr(grouped, "LARGE", 1)
+        monkeypatch.setattr(grouped, "_CHANGES", 2)
         monkeypatch.setattr(group_log, "_AWAKE", 2)
     rng = np.random.default_rng(seed)
     each = scenario(name.replace("forgetful", "worth"), seed, files=10, rows=500, unit=0.1)

@@ -32,6 +32,9 @@ LARGE = 8_192
 """From how many bytes on a group's snapshot is not written again for every change."""
 
 _WHOLE = Shard()
+_CHANGES = 128
+"""How many changes of a group that is not used are kept beside its snapshot."""
+
 _SILENT = 64
 """The minimum number of silent groups kept; as many as there are others, if that is more."""
 
@@ -240,6 +243,8 @@ class GroupedMonitor:
         monitor = self._monitors.get(group)
         if monitor is None:
             self._records[group].append(change)
+            if len(self._records[group]) > _CHANGES:
+                self.packed_group(group)
         else:
             self._log_of(group, monitor).take(change)
         self._book.note(group, entry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from topwater.errors import AFRESH, QueryError, StateError
 from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.spark.folders import names_in
+from topwater.spark.java_heap import JavaHeap
 from topwater.spark.processor import require_same_origin, require_same_shards
 from topwater.spark.running_query import RunningQuery, nodes_of, noted, plan_of
 from topwater.spark.standing_processor import STATE, require_same_begin
@@ -107,6 +108,8 @@ def start(
     _check_watermarks(answers)
     if was_used(spark, str(checkpoint)):
         _check_state(spark, str(checkpoint), origin)
+    elif origin.query is not None:
+        check_heap(spark, (), origin.shards)
     if isinstance(to, str) and path is not None:
         with contextlib.suppress(Py4JError):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
@@ -184,7 +187,8 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
             _, meta = unpacked_snapshot(bytes(row.snapshot))
             require_same_begin(meta, origin.begun, origin.shards)
         return
-    for state in read_heads(spark, checkpoint):
+    states = read_heads(spark, checkpoint)
+    for state in states:
         if state.query != origin.query:
             raise StateError(
                 f"the checkpoint {checkpoint} belongs to another query: "
@@ -193,6 +197,15 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
             )
         require_same_shards(state.shards, origin.shards)
         require_same_origin(state.origin, origin.origin)
+    check_heap(spark, [state.chunk for state in states], origin.shards)
+
+
+def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:
+    """Refuse a state whose largest chunks Java's heap can't read; warn if it may become one."""
+    heap = JavaHeap.of(spark)
+    if heap is not None:
+        heap.require(max(chunks, default=0), shards)
+        heap.warn(shards)
 
 
 def _difference(there: TopKQuery, here: TopKQuery) -> str:

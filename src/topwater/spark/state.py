@@ -85,13 +85,24 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
 
 @dataclass(frozen=True, slots=True)
 class ShardHead:
-    """What tells whose state it is, and how many bytes it has: read without the rest."""
+    """What tells whose state it is: read without the rest.
+
+    Attributes
+    ----------
+    shard, shards, query, origin
+        See :class:`ShardState`.
+    size
+        Bytes of the whole state.
+    chunk
+        Bytes of its largest chunk.
+    """
 
     shard: int
     shards: int
     query: TopKQuery
     origin: str
     size: int
+    chunk: int
 
 
 def read_heads(spark: SparkSession, checkpoint: str | Path) -> list[ShardHead]:
@@ -102,7 +113,7 @@ def read_heads(spark: SparkSession, checkpoint: str | Path) -> list[ShardHead]:
 def _shard_head(row: Row) -> ShardHead:
     head = Head.unpack(bytes(row.snapshot))
     size = head.size + len(row.snapshot)
-    return ShardHead(row.shard, row.shards, _query(head), row.origin, size)
+    return ShardHead(row.shard, row.shards, _query(head), row.origin, size, head.chunk)
 
 
 def read_snapshots(spark: SparkSession, checkpoint: str | Path) -> dict[int, bytes]:
