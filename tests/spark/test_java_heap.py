@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,13 +55,3 @@ def test_the_heap_of_a_session_is_known_and_a_state_too_large_for_it_refused(
     monkeypatch.setattr(JavaHeap, "of", lambda _: tiny)
     with pytest.raises(StateError, match="is too small for 2 tasks"):
         check_heap(spark, [largest], shards=2)
-
-
-@pytest.mark.soak
-def test_a_large_state_is_read_back_with_the_least_heap_that_spark_takes(tmp_path: Path) -> None:
-    """A million keys in two shards, written and read by processes of their own."""
-    for phase, heap in (("write", "512m"), ("read", "512m")):
-        command = [sys.executable, "-m", "tests.support.heap_driver", phase, heap, str(tmp_path)]
-        root = Path(__file__).parents[2]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600)  # noqa: S603
-        assert done.returncode == 0, done.stdout + done.stderr
