@@ -17,16 +17,17 @@ from pyspark import cloudpickle
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from topwater import Answer, TopKMonitor, TopKQuery, run, sliding, tumbling
-from topwater.model import Shard
+from topwater import Answer, TopKQuery, run, sliding, tumbling
 from topwater.monitor import Monitor, build_monitor
-from topwater.monitor.reduction import reduce_for_shards
-from topwater.monitor.shards import merge
+from topwater.monitor.joint_ranking import has_joint_ranking
+from topwater.monitor.shard_monitors import ShardedMonitor
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
 from topwater.spark.answer_rows import FIGURES, merged, packed_schema
+from topwater.spark.joint_processor import JointProcessor
 from topwater.spark.processor import CHUNKS, STATE, MonitorProcessor
+from topwater.spark.shard_placement import PLACE
 from topwater.spark.stage_one import partial_rows
 
 if TYPE_CHECKING:
@@ -183,38 +184,24 @@ def answered_locally(each: Scenario) -> list[Answer]:
 
 
 def answered_in_shards(each: Scenario, shards: int) -> list[Answer]:
-    """By as many monitors in this process, each with its keys and its part of the budget."""
-    accuracy = None if each.query.refresh is None else each.query.refresh.budget.accuracy
-    smallest = each.query.score.order == "smallest"
-    monitors = [
-        TopKMonitor.build(each.query, source=each.source, shard=Shard(index, shards))
-        for index in range(shards)
-    ]
+    """By as many monitors in this process."""
+    monitor = ShardedMonitor(each.query, shards, source=each.source)
     found: list[Answer] = []
     for batch in each.files:
-        for monitor, (_, part) in zip(
-            monitors, reduce_for_shards(each.query, batch, shards), strict=True
-        ):
-            monitor.admit(part)
-        closed = [monitor.close_until(monitor.watermark or 0) for monitor in monitors]
-        found += [
-            merge(answers, each.query.k, smallest=smallest, accuracy=accuracy)
-            for answers in zip(*closed, strict=True)
-        ]
+        monitor.ingest(batch)
+        found += monitor.close_until(monitor.watermark or 0)
     return found
 
 
 def snapshots(each: Scenario, shards: int) -> dict[int, bytes]:
     """What each shard remembers at the end, if after every file it is built anew."""
-    states: dict[int, bytes | None] = dict.fromkeys(range(shards))
+    states: dict[int, bytes] = {}
     for batch in each.files:
-        for index, part in reduce_for_shards(each.query, batch, shards):
-            shard = Shard(index, shards)
-            monitor = TopKMonitor.build(each.query, states[index], source=each.source, shard=shard)
-            monitor.admit(part)
-            monitor.close_until(monitor.watermark or 0)
-            states[index] = monitor.snapshot()
-    return {index: state for index, state in states.items() if state is not None}
+        monitor = ShardedMonitor(each.query, shards, states, source=each.source)
+        monitor.ingest(batch)
+        monitor.close_until(monitor.watermark or 0)
+        states = monitor.snapshots()
+    return states
 
 
 def _closed(monitor: Monitor, answers: list[Answer]) -> list[Answer]:
@@ -240,13 +227,18 @@ class Bench:
         self._each, self._shards, self._rng = each, shards, rng
         self._schema = _arrow_schema(each.keys)
         self._run = str(rng.random())
-        self._tester = self._started()
+        self._tester = self._started(MonitorProcessor)
+        joint = has_joint_ranking(each.query, shards)
+        self._ranking = self._started(JointProcessor) if joint else None
         self.rows: list[dict[str, Any]] = []
 
     def run(self, files: Iterable[pa.Table]) -> None:
         for file in files:
             found = self._stateful(self._reduced(file))
-            if self._shards > 1 and self._each.query.group_by is None:
+            if self._ranking is not None:
+                self._rng.shuffle(found)
+                found = self._ranked(found)
+            elif self._shards > 1 and self._each.query.group_by is None:
                 self._rng.shuffle(found)
                 batch = pa.RecordBatch.from_pylist(found, schema=self._schema)
                 (out,) = merged(self._each.query, iter([batch]))
@@ -259,17 +251,24 @@ class Bench:
         """Go on with nothing but the state; or in the same worker, with what it has kept."""
         if not (self._rng.random() < 0.5 if same_worker is None else same_worker):
             self._run = str(self._rng.random())
-        before, self._tester = self._tester, self._started()
+        before, self._tester = self._tester, self._started(MonitorProcessor)
         for shard in range(self._shards):
-            if (state := before.peekValueState(STATE, shard)) is not None:
-                self._tester.updateValueState(STATE, shard, state)
-                self._tester.updateMapState(CHUNKS, shard, before.peekMapState(CHUNKS, shard))
+            _hand_over(before, self._tester, shard)
+        if self._ranking is not None:
+            old, self._ranking = self._ranking, self._started(JointProcessor)
+            _hand_over(old, self._ranking, 0)
 
-    def _started(self) -> TwsTester:
+    def _started(self, processor: type[MonitorProcessor]) -> TwsTester:
         query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
         return TwsTester(
-            MonitorProcessor(query, shards=self._shards, source=source, late=True, run=self._run)
+            processor(query, shards=self._shards, source=source, late=True, run=self._run)
         )
+
+    def _ranked(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        assert self._ranking is not None
+        told = [Row(**row, **{PLACE: 0}) for row in rows]
+        found = [row.asDict() for row in self._ranking.test(0, told)] if told else []
+        return [row for row in found if row["kind"] != FIGURES]
 
     def _reduced(self, file: pa.Table) -> list[Row]:
         """What up to three tasks make of a file, each of which reads it in up to two parts."""
@@ -290,6 +289,13 @@ class Bench:
             mine = [row for row in rows if row.shard == shard]
             found += [row.asDict() for row in self._tester.test(shard, mine)]
         return [row for row in found if row["kind"] != FIGURES]
+
+
+def _hand_over(before: TwsTester, after: TwsTester, key: int) -> None:
+    """The state of one key."""
+    if (state := before.peekValueState(STATE, key)) is not None:
+        after.updateValueState(STATE, key, state)
+        after.updateMapState(CHUNKS, key, before.peekMapState(CHUNKS, key))
 
 
 def written(folder: Path, files: Sequence[pa.Table], first: int = 0) -> str:
@@ -326,6 +332,7 @@ _ARROW = {
     "bigint": pa.int64(),
     "double": pa.float64(),
     "boolean": pa.bool_(),
+    "binary": pa.binary(),
     "array<double>": pa.list_(pa.float64()),
     "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
 }

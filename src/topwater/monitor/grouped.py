@@ -121,7 +121,7 @@ class GroupedMonitor:
     def close(self) -> None:
         """Give back what the source holds."""
         if self._remote is not None:
-            self._remote.source.close()
+            self._remote.close()
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""

@@ -13,20 +13,23 @@ that wrote would, to the last bit: what a source said is in the journal, so noth
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pyarrow as pa
 
-from topwater.model import Fetched, KeyArray
+from topwater.model import Fetched, KeyArray, Shard
 from topwater.monitor.group_log import GroupLog
 from topwater.monitor.grouped import GroupedMonitor, build_monitor
+from topwater.monitor.joint_ranking import JointRanking
 from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.journal_logs import Content, Log
 from topwater.monitor.loop import TopKMonitor
-from topwater.monitor.protocol import Monitor
+from topwater.monitor.protocol import Recorded
 from topwater.monitor.ranking_log import logs_of
+from topwater.monitor.remote_part import RemoteElsewhere
+from topwater.monitor.row_log import RowLog
 from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
 from topwater.query import TopKQuery
@@ -34,6 +37,8 @@ from topwater.tables import known_form, pack, unpack
 
 Get = Callable[[int], bytes | None]
 """Gives a chunk by its id."""
+
+M = TypeVar("M", bound=Recorded)
 
 _KNOWN = 32
 """Of how many records before the last one the head knows the nonces."""
@@ -129,7 +134,7 @@ class Head:
 
 
 @dataclass(slots=True)
-class Journal:
+class Journal(Generic[M]):
     """Writes a monitor's changes, and makes a monitor of what was written.
 
     Parameters
@@ -152,7 +157,7 @@ class Journal:
     [['a']]
     """
 
-    monitor: Monitor
+    monitor: M
     version: tuple[int, str] = (0, "")
     _logs: list[Log] = field(init=False)
     _strands: dict[str, Strand] = field(init=False)
@@ -258,10 +263,19 @@ class Journal:
 def snapshot_from(head: Head, get: Get) -> bytes:
     """The snapshot of the monitor that wrote a journal; no source is needed for it."""
     query = TopKQuery.from_dict(head.query)
-    nobody = None if query.refresh is None else _Nobody()
-    journal = Journal(build_monitor(query, source=nobody))
+    journal = Journal(_unasked(query, head.facts))
     journal.rebuild(head, get)
     return journal.monitor.snapshot()
+
+
+def _unasked(query: TopKQuery, facts: Mapping[str, Any]) -> Recorded:
+    """What wrote such facts, for those who do not ask a source."""
+    nobody = None if query.refresh is None else _Nobody()
+    if "joint" in facts:
+        return JointRanking.build(query, source=nobody)
+    if "credit" in facts.get("remote", ()):
+        return TopKMonitor(query, RemoteElsewhere(Shard()))
+    return build_monitor(query, source=nobody)
 
 
 class _Nobody:
@@ -278,7 +292,9 @@ def _label(name: str, part: Piece | Segment) -> str:
     return f"{name} {part.sequence}"
 
 
-def _logs_of(monitor: Monitor) -> list[Log]:
+def _logs_of(monitor: Recorded) -> list[Log]:
+    if isinstance(monitor, JointRanking):
+        return [RowLog(monitor.refresher)]
     if isinstance(monitor, GroupedMonitor):
         return [GroupLog(monitor)]
     assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker

@@ -27,13 +27,14 @@ from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
 from topwater.monitor.open_windows import OpenWindows, WindowItems, WindowKeys, WindowResult
 from topwater.monitor.reduction import PartialBatch, reduce_batch
-from topwater.monitor.remote_part import RemotePart
+from topwater.monitor.remote_part import RemoteElsewhere, RemotePart
 from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.window_answer import make_answer
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica import Refresher
+from topwater.replica.nominations import Nominations
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import column, known_form, pack, unpack
 
@@ -64,7 +65,7 @@ class TopKMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        remote: RemotePart | None = None,
+        remote: RemotePart | RemoteElsewhere | None = None,
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
@@ -161,7 +162,7 @@ class TopKMonitor:
     def close(self) -> None:
         """Give back what the source holds."""
         if self._remote is not None:
-            self._remote.source.close()
+            self._remote.close()
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events.
@@ -335,7 +336,7 @@ class TopKMonitor:
             self._refresher.restore_facts(facts["remote"])
 
     @property
-    def refresher(self) -> Refresher | None:
+    def refresher(self) -> Refresher | Nominations | None:
         """What keeps the replica, if there is one."""
         return self._refresher
 
@@ -430,16 +431,18 @@ class TopKMonitor:
     def _answer_with(self, window: int, result: WindowResult) -> Answer:
         answer = make_answer(self.query, window, result, self.take_counts())
         if self._remote is not None:
-            self._remote.log.hear(answer)
+            self._remote.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
         return answer
 
 
-def _open_windows(query: TopKQuery, first: int, refresher: Refresher | None) -> OpenWindows:
+def _open_windows(
+    query: TopKQuery, first: int, refresher: Refresher | Nominations | None
+) -> OpenWindows:
     aggregation = query.aggregation
     if aggregation is None:
         return WindowItems(query, first)
-    if refresher is not None and query.forgets_keys:
+    if isinstance(refresher, Refresher) and query.forgets_keys:
         return CandidateKeys(query, aggregation, first, refresher)
     return WindowKeys(query, aggregation, refresher)

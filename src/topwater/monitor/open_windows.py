@@ -21,6 +21,8 @@ from topwater.protocols import Floors
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
 from topwater.replica.key_slots import KeySlots
+from topwater.replica.nominations import Nominations
+from topwater.replica.offers import Offer
 from topwater.scoring.aggregates import Aggregation
 from topwater.tables import column, items_from_table, items_to_table
 
@@ -41,6 +43,8 @@ class WindowResult:
         What the stream contributed to each item, by name.
     ranking
         How fresh the remote values are, if there are any.
+    offer
+        Of a shard, in place of all that: what it offers to the ranking of all shards.
     """
 
     items: Items
@@ -48,6 +52,7 @@ class WindowResult:
     counts: Counts = field(default_factory=Counts)
     values: Mapping[str, FloatArray] = field(default_factory=dict)
     ranking: Ranking | None = None
+    offer: Offer | None = None
 
 
 class OpenWindows(Protocol):
@@ -114,7 +119,10 @@ class WindowKeys:
     """One item per key, scored from its aggregates over the window."""
 
     def __init__(
-        self, query: TopKQuery, aggregation: Aggregation, refresher: Refresher | None = None
+        self,
+        query: TopKQuery,
+        aggregation: Aggregation,
+        refresher: Refresher | Nominations | None = None,
     ) -> None:
         self._query = query
         self._refresher = refresher
@@ -180,24 +188,27 @@ class WindowKeys:
         scores = self._query.score.rank_scores(view.values)
         best = view.best_first(scores, self._query.k)
         unscored = int(np.count_nonzero(~np.isfinite(scores)))
-        return self._result(view, best, scores[best], kept, Counts(bad_score=unscored))
+        return window_result(view, best, scores[best], kept, Counts(bad_score=unscored))
 
     def _by_both(self, view: WindowView, kept: int) -> WindowResult:
         """The best by the stream and the replica, which is refreshed first."""
         assert self._refresher is not None  # noqa: S101  for the type checker
+        if isinstance(self._refresher, Nominations):
+            return WindowResult(Items.empty(), kept, offer=self._refresher.offer(view))
         ranking = self._refresher.refresh(view)
         counts = Counts(bad_score=ranking.unscored, forgotten=ranking.forgotten)
-        return self._result(view, ranking.rows, ranking.scores, kept, counts, ranking)
+        return window_result(view, ranking.rows, ranking.scores, kept, counts, ranking)
 
-    @staticmethod
-    def _result(
-        view: WindowView,
-        rows: IntArray,
-        scores: FloatArray,
-        kept: int,
-        counts: Counts,
-        ranking: Ranking | None = None,
-    ) -> WindowResult:
-        items = Items(scores, view.last_event[rows], view.keys_at(rows))
-        values = {name: column[rows] for name, column in view.values.items()}
-        return WindowResult(items, kept, counts, values, ranking)
+
+def window_result(
+    view: WindowView,
+    rows: IntArray,
+    scores: FloatArray,
+    kept: int,
+    counts: Counts,
+    ranking: Ranking | None = None,
+) -> WindowResult:
+    """What a window comes to, if these of its rows are the best."""
+    items = Items(scores, view.last_event[rows], view.keys_at(rows))
+    values = {name: column[rows] for name, column in view.values.items()}
+    return WindowResult(items, kept, counts, values, ranking)

@@ -13,7 +13,27 @@ from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
 
 
-class Monitor(Protocol):
+class Recorded(Protocol):
+    """Whose state a journal is."""
+
+    @property
+    def query(self) -> TopKQuery:
+        """What is asked."""
+
+    def close(self) -> None:
+        """Give back what the source holds; whoever goes on takes it again."""
+
+    def snapshot(self) -> bytes:
+        """All that later answers depend on."""
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot, for JSON."""
+
+    def restore_facts(self, facts: Mapping[str, Any]) -> None:
+        """Take over what ``facts`` gave."""
+
+
+class Monitor(Recorded, Protocol):
     """Answers a query, window by window, from batches of events.
 
     Contract

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from topwater.errors import QueryError
-from topwater.model import Shard
+from topwater.model import Answer, Shard
 from topwater.monitor.source_log import SourceLog
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.deadline import Guarded, guarded
 from topwater.replica import Refresher
+from topwater.replica.nominations import Nominations
+from topwater.replica.terms import Terms
 
 _WHOLE = Shard()
 
@@ -72,3 +74,38 @@ class RemotePart:
     def start(self) -> None:
         """Look whether the source can be reached; see :meth:`topwater.remote.Guarded.start`."""
         self.source.start()
+
+    def close(self) -> None:
+        """Give back what the source holds."""
+        self.source.close()
+
+    def hear(self, answer: Answer) -> None:
+        """One more window was answered."""
+        self.log.hear(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteElsewhere:
+    """What a shard has of a remote part that all shards have in common: no source, and no purse.
+
+    Attributes
+    ----------
+    shard
+        Which part of the keys it sees.
+    """
+
+    shard: Shard
+
+    def refresher(self, query: TopKQuery) -> Nominations:
+        """What says which keys are looked up, where all shards meet."""
+        assert query.refresh is not None  # noqa: S101  for the type checker
+        return Nominations(Terms(query.refresh, query.score, query.window, query.k), self.shard)
+
+    def start(self) -> None:
+        """Nothing is asked from here."""
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def hear(self, answer: Answer) -> None:
+        """Nothing is to be said of what was not looked up."""

@@ -16,6 +16,7 @@ from topwater.model import BoolArray, IntArray, KeyArray
 from topwater.monitor.journal_logs import Content
 from topwater.monitor.strand import BUCKETS, Strand
 from topwater.replica import Refresher
+from topwater.replica.nominations import Nominations
 from topwater.tables import pack_arrays, unpack_arrays
 
 _NEW, _IF, _TO, _LEARNT, _LENGTHS = "new ", "if ", "to ", "learnt ", "lengths "
@@ -35,7 +36,7 @@ class RowLog:
     name = "replica"
     whole = False
 
-    def __init__(self, refresher: Refresher) -> None:
+    def __init__(self, refresher: Refresher | Nominations) -> None:
         self._refresher = refresher
         self._replica = refresher.replica
         self._arrivals: IntArray = np.empty(0, np.int64)

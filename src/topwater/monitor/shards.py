@@ -9,11 +9,10 @@
 Every key belongs to one shard, so each of the k best of all is among the k best of its shard: the
 merge is exact.
 
-The budget is divided evenly: keys are spread by a hash, so every shard has about the same number
-of candidates, and none knows what the others would do with a fetch. Where it can't be divided
-evenly, the remainder goes round from window to window, so that each window gets exactly what was
-asked for, and each shard the same over time. A deadline is not divided: shards work at the same
-time.
+Where shards do not rank together (:mod:`topwater.monitor.joint_ranking`), the budget is divided
+evenly: none knows what the others would do with a fetch. Where it can't be divided evenly, the
+remainder goes round from window to window, so that each window gets exactly what was asked for, and
+each shard the same over time. A deadline is not divided: shards work at the same time.
 """
 
 from __future__ import annotations
@@ -109,7 +108,6 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         return replace(first, exact=False) if in_vain else first
     rows = [(row, at) for at, answer in enumerate(answers) for row in answer.rows]
     best = _order([row for row, _ in rows], smallest=smallest)[:k]
-    counts = reduce(Counts.__add__, (answer.counts for answer in answers))
     freshness = _freshness(answers, [rows[at][1] for at in best], accuracy)
     in_vain = freshness is not None and freshness.nothing_usable
     return Answer(
@@ -117,11 +115,17 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         tuple(replace(rows[at][0], rank=rank) for rank, at in enumerate(best, 1)),
         exact=all(answer.exact for answer in answers) and not in_vain,
         candidates=sum(answer.candidates for answer in answers),
-        counts=replace(counts, skipped_windows=first.counts.skipped_windows),
+        counts=counts_of(answers),
         freshness=freshness,
         problems=_problems(answers),
         looked_up=_looked_up(answers),
     )
+
+
+def counts_of(answers: Sequence[Answer]) -> Counts:
+    """What happened to the events of all shards of a window. They skip windows together."""
+    counts = reduce(Counts.__add__, (answer.counts for answer in answers))
+    return replace(counts, skipped_windows=answers[0].counts.skipped_windows)
 
 
 def _order(rows: list[Row], *, smallest: bool) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -11,9 +11,20 @@ from topwater.model import Answer, Counts, Freshness, Row
 from topwater.monitor.open_windows import WindowResult
 from topwater.query import TopKQuery
 from topwater.replica import Ranking
+from topwater.replica.offers import Offer
 
 _NOTHING_WRONG = Freshness(fetched=0, failed=0, bad=0, precision=1.0, ndcg=1.0, missed=False)
 """Of an empty window: nothing was looked up for it, and nothing in it can be wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardAnswer(Answer):
+    """What a shard says of a window that all shards rank together.
+
+    It has no rows: these are in its offer. An empty window has a plain answer.
+    """
+
+    offer: Offer | None = None
 
 
 def make_answer(query: TopKQuery, window: int, result: WindowResult, counts: Counts) -> Answer:
@@ -35,6 +46,9 @@ def make_answer(query: TopKQuery, window: int, result: WindowResult, counts: Cou
         counts=counts + result.counts,
         freshness=None if query.refresh is None else _NOTHING_WRONG,
     )
+    if result.offer is not None:
+        told = {each.name: getattr(answer, each.name) for each in fields(answer)}
+        return ShardAnswer(**told, offer=result.offer)
     ranking = result.ranking
     if ranking is None:
         return answer

@@ -66,6 +66,8 @@ class Election:
     def _never_asked(self, proposal: Proposal, most: int) -> IntArray:
         """The best keys of the window that were never asked for."""
         rows = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
+        if proposal.nominated is not None:
+            rows = rows[proposal.nominated[rows]]
         return proposal.places.best_of(rows, min(most, len(rows)))
 
     @property

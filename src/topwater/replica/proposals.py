@@ -77,6 +77,8 @@ class Proposal:
     new_first
         Whether keys never asked for are elected apart, before all others: then a policy may leave
         them out.
+    nominated
+        Which of those never asked for may be looked up; None for all.
     """
 
     window: int
@@ -91,6 +93,7 @@ class Proposal:
     truth: Truth | None = None
     most: int | None = None
     new_first: bool = False
+    nominated: BoolArray | None = None
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -221,6 +224,7 @@ class Proposals:
             places=WindowPlaces(view, scores, rows),
             trials=self._trials(view, rows),
             truth=self._truth,
+            nominated=_nominated(view, rows, len(here)),
         )
 
     def _columns(
@@ -282,6 +286,16 @@ class Proposals:
         return Trials(
             score_at, lambda proposed, low, high: terms.bounds(values_at(proposed), low, high)
         )
+
+
+def _nominated(view: WindowView, rows: IntArray | None, count: int) -> BoolArray | None:
+    """Of the rows proposed; those that follow the window's own were asked for before."""
+    if view.nominated is None:
+        return None
+    found = np.zeros(count, bool)
+    inside = view.nominated if rows is None else view.nominated[rows]
+    found[: len(inside)] = inside
+    return found
 
 
 def _padded(inside: IntArray, count: int) -> IntArray:

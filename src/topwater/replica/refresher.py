@@ -206,7 +206,7 @@ class Refresher:
 
     def _all_read(self, view: WindowView) -> bool:
         """Whether every key of a window was read for its answer."""
-        if len(self.replica) < len(view):
+        if view.left_out or len(self.replica) < len(view):
             return False
         return bool(np.all(self.replica.fetched[view.slots] == view.end))
 

@@ -50,6 +50,10 @@ class WindowView:
     slots
         Of the keys, in the replica; or in an index of the window's own, where nothing is remote.
         None yet if the view was made from keys.
+    nominated
+        Which keys may be looked up though they never were; None for all.
+    left_out
+        How many keys of the window have no row.
     """
 
     index: int
@@ -58,6 +62,8 @@ class WindowView:
     values: Mapping[str, FloatArray]
     last_event: IntArray
     slots: IntArray = field(default_factory=_nowhere)
+    nominated: BoolArray | None = None
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.last_event)
@@ -73,13 +79,14 @@ class WindowView:
 
     def by_key(self) -> WindowView:
         """The same, with its rows sorted by key."""
-        order = pc.sort_indices(self._arrow_at(np.arange(len(self)))).to_numpy()
+        order = pc.sort_indices(self.arrow_at(np.arange(len(self)))).to_numpy()
         return replace(
             self,
             names=self.names[order] if isinstance(self.names, np.ndarray) else self.names,
             values={name: column[order] for name, column in self.values.items()},
             last_event=self.last_event[order],
             slots=self.slots[order] if self.placed else self.slots,
+            nominated=None if self.nominated is None else self.nominated[order],
         )
 
     @property
@@ -119,11 +126,12 @@ class WindowView:
         """Those of these rows that have the smallest keys, in any order."""
         if count >= len(rows):
             return rows
-        keys = pa.table({"key": self._arrow_at(rows)})
+        keys = pa.table({"key": self.arrow_at(rows)})
         least = pc.select_k_unstable(keys, count, [("key", "ascending")])
         return np.asarray(rows[least.to_numpy()])
 
-    def _arrow_at(self, rows: IntArray) -> pa.Array:
+    def arrow_at(self, rows: IntArray) -> pa.Array:
+        """The keys of these rows as Arrow data: no Python object is made of them.  O(rows)."""
         if isinstance(self.names, np.ndarray):
             return keys_to_arrow(self.names[rows])
         return self.names.arrow_at(self.slots[rows])

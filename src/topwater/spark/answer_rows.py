@@ -17,9 +17,11 @@ from topwater.model import Answer, Counts, Freshness, LookUp, Window
 from topwater.model import Row as AnswerRow
 from topwater.monitor.grouped import GROUP
 from topwater.monitor.shards import merge
+from topwater.monitor.window_answer import ShardAnswer
+from topwater.replica.offers import Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
 
@@ -59,7 +61,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
     return (
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
-        f"looked_up array<struct<{look_up}>>, figures map<string,bigint>"
+        f"looked_up array<struct<{look_up}>>, figures map<string,bigint>, offer binary"
     )
 
 
@@ -83,13 +85,20 @@ def packed(answer: Answer) -> dict[str, Any]:
             {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
         ],
         "figures": None,
+        "offer": _offer_of(answer),
     }
+
+
+def _offer_of(answer: Answer) -> bytes | None:
+    if not isinstance(answer, ShardAnswer) or answer.offer is None:
+        return None
+    return answer.offer.pack()
 
 
 def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
     """What is told of how a micro-batch went, as one row of such columns."""
     others = ["group", "window_start", "window_end", "exact", "candidates", "problems"]
-    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up"])
+    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up", "offer"])
     return {"kind": FIGURES, **nothing, "figures": figures}
 
 
@@ -127,6 +136,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         "problems": None,
         "looked_up": [],
         "figures": None,
+        "offer": None,
     }
 
 
@@ -211,7 +221,7 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     rows = [row for part in parts for row in part.to_pylist()]
     for row in rows:
         if row["kind"] == ANSWER:
-            windows.setdefault(row["window_end"], []).append(_answer_of_packed(row, query))
+            windows.setdefault(row["window_end"], []).append(answer_of_packed(row, query))
     accuracy = None if query.refresh is None else query.refresh.budget.accuracy
     smallest = query.score.order == "smallest"
     found = [
@@ -222,9 +232,10 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
 
 
-def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
+def answer_of_packed(row: Mapping[str, Any], query: TopKQuery) -> ShardAnswer:
+    """What a shard said of a window, from the row that :func:`packed` made."""
     cells = zip(*(row[name] for name in _CELLS), strict=True)
-    return Answer(
+    return ShardAnswer(
         window=_window(row["window_start"], row["window_end"], query),
         rows=tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1)),
         exact=row["exact"],
@@ -233,6 +244,7 @@ def _answer_of_packed(row: dict[str, Any], query: TopKQuery) -> Answer:
         freshness=_freshness(row),
         problems=_problems(row),
         looked_up=_looked_up(row),
+        offer=None if row["offer"] is None else Offer.unpack(bytes(row["offer"])),
     )
 
 
@@ -240,22 +252,22 @@ def _window(start: int, end: int, query: TopKQuery) -> Window:
     return Window((start - query.window.start) // query.window.step, start, end)
 
 
-def _counts(row: dict[str, Any]) -> Counts:
+def _counts(row: Mapping[str, Any]) -> Counts:
     """What was written by an earlier version may lack the newest."""
     return Counts(**{name: row.get(name) or 0 for name in COUNTS})
 
 
-def _freshness(row: dict[str, Any]) -> Freshness | None:
+def _freshness(row: Mapping[str, Any]) -> Freshness | None:
     if row["fetched"] is None:
         return None
     return Freshness(**{name: row[name] for name in FRESHNESS if row.get(name) is not None})
 
 
-def _problems(row: dict[str, Any]) -> tuple[tuple[str, int], ...]:
+def _problems(row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """Arrow gives a map as a list of pairs."""
     return tuple(sorted(row["problems"] or ()))
 
 
-def _looked_up(row: dict[str, Any]) -> tuple[LookUp, ...]:
+def _looked_up(row: Mapping[str, Any]) -> tuple[LookUp, ...]:
     """What was written before look-ups were told has no such column."""
     return tuple(LookUp(**each) for each in row.get("looked_up") or ())

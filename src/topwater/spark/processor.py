@@ -20,9 +20,11 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.errors import AFRESH, StateError
 from topwater.model import Answer, Shard
-from topwater.monitor import Monitor, build_monitor
+from topwater.monitor import Monitor
 from topwater.monitor.journal import Head, Journal
+from topwater.monitor.protocol import Recorded
 from topwater.monitor.reduction import PartialBatch
+from topwater.monitor.shard_monitors import shard_monitor
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
@@ -142,7 +144,7 @@ class MonitorProcessor(StatefulProcessor):
         parts = sieve.read_partial_batch(packed, sieve.plain(query)).split(self._shards)
         return islice(parts, shard, shard + 1)
 
-    def _journal(self, shard: int) -> tuple[Journal, str]:
+    def _journal(self, shard: int) -> tuple[Journal[Any], str]:
         """The monitor of a shard with its journal, and how it was come by."""
         stored = self._state.get()
         kept = CACHE.take((self._run, shard))
@@ -160,7 +162,7 @@ class MonitorProcessor(StatefulProcessor):
         journal.rebuild(head, self._chunk)
         return journal, "rebuilt"
 
-    def _record(self, journal: Journal, shard: int) -> dict[str, int]:
+    def _record(self, journal: Journal[Any], shard: int) -> dict[str, int]:
         """Write what changed; how many bytes that was, and how many there are now."""
         before = journal.size
         # Random, and not the task's number: that of an attempt on another machine may be the same.
@@ -179,8 +181,8 @@ class MonitorProcessor(StatefulProcessor):
         found = self._chunks.getValue((id_,))
         return None if found is None else bytes(found[0])
 
-    def _monitor(self, shard: int) -> Monitor:
-        return build_monitor(
+    def _monitor(self, shard: int) -> Recorded:
+        return shard_monitor(
             TopKQuery.from_json(self._query),
             source=None if self._source is None else opened(self._source),
             shard=Shard(shard, self._shards),

@@ -41,7 +41,7 @@ class ShardState:
     Attributes
     ----------
     shard, shards
-        Which one it is, and of how many.
+        Which one it is, and of how many. The ranking that all have in common follows the last.
     holds
         What is in its state.
     origin
@@ -234,11 +234,17 @@ def lines(states: list[ShardState]) -> list[str]:
     for state in states:
         holds = state.holds
         told = ", ".join(f"{name} {count}" for name, count in asdict(holds.counts).items() if count)
-        found.append(f"shard    {state.shard} of {state.shards}, {holds.size:,} bytes")
+        found.append(f"{_part(state)}, {holds.size:,} bytes")
         found.append(f"  newest {moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
         found.append(f"  untold {told or 'nothing'}")
         found += [f"  {line}" for kept in holds.rankings for line in _kept(kept)]
     return found
+
+
+def _part(state: ShardState) -> str:
+    if state.shard == state.shards:
+        return f"ranking  of all {state.shards} shards"
+    return f"shard    {state.shard} of {state.shards}"
 
 
 def query_lines(query: TopKQuery) -> list[str]:

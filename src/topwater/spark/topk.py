@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from topwater.errors import BatchError, QueryError
 from topwater.model import Shard
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
+from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.shards import require_buckets
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -31,6 +32,7 @@ from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, u
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
+from topwater.spark.joint_processor import JointProcessor, all_in_one
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
@@ -87,8 +89,9 @@ def topk(
         that is said now; it stops the query only if its ``at_start`` is ``"stop"``.
     shards
         How many state partitions share the work, at most 256. With a ranking per group, groups are
-        divided among them; otherwise keys are, each shard gets its part of the budget, and their
-        answers are merged. Give the session at least as many shuffle partitions.
+        divided among them; otherwise keys are, and what they say is made one answer. With the
+        policy ``worth`` they have one purse; with others each gets its part of the budget. Give
+        the session at least as many shuffle partitions.
     late_rows
         Give out what came too late as well: rows of kind ``"late"``, reduced as all others are,
         to one per key and pane, or to a pane's k best. A column ``kind`` tells them apart.
@@ -144,15 +147,9 @@ def answer_frame(
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
-    processor = MonitorProcessor(
-        query.to_json(),
-        shards=shards,
-        source=None if remote is None else parcel(remote.source, spark),
-        late=late_rows,
-        bounded=bounded,
-        origin=origin,
-        run=run,
-    )
+    settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
+    if remote is not None:
+        settings["source"] = parcel(remote.source, spark)
     schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
     if isinstance(events, Files):
         portions = files_stream(spark, events, query, shards)
@@ -161,16 +158,33 @@ def answer_frame(
     if idle is not None and not bounded:
         patience = millis(idle, field="idle")
         portions = portions.union(beats(spark, query.window, patience, shards))
-    keyed = placed(portions, shards).groupBy(PLACE)
-    with contextlib.nullcontext() if bounded else own_workers(spark):
-        rows = keyed.transformWithState(processor, schema, "Append", "None")
-    if shards > 1 and query.group_by is None:
-        # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
-        rows = rows.repartition(1).mapInArrow(partial(merged, query), schema)
+    rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
         rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
     told = {"query": query.to_json(), "shards": shards, "origin": origin}
     return unpacked(rows, query, late=late_rows).withMetadata("window_end", {OBSERVED: told})
+
+
+def _ranked(
+    portions: DataFrame, query: TopKQuery, schema: str, settings: dict[str, Any], *, late: bool
+) -> DataFrame:
+    """Stage 2, and what makes one answer of those of several shards."""
+    spark, shards = portions.sparkSession, settings["shards"]
+    workers = partial(own_workers, spark) if settings["run"] else lambda _: contextlib.nullcontext()
+    joint = has_joint_ranking(query, shards)
+    plain = settings | {"source": None} if joint else settings
+    with workers("monitors"):
+        processor = MonitorProcessor(query.to_json(), late=late, **plain)
+        keyed = placed(portions, shards).groupBy(PLACE)
+        rows = keyed.transformWithState(processor, schema, "Append", "None")
+    if shards == 1 or query.group_by is not None:
+        return rows
+    # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
+    if not joint:
+        return rows.repartition(1).mapInArrow(partial(merged, query), schema)
+    with workers("joint ranking"):
+        ranking = JointProcessor(query.to_json(), **settings)
+        return all_in_one(rows).transformWithState(ranking, schema, "Append", "None")
 
 
 def _metrics() -> list[Column]:

@@ -26,13 +26,13 @@ _tasks = count()
 
 
 @contextlib.contextmanager
-def own_workers(spark: SparkSession) -> Iterator[None]:
+def own_workers(spark: SparkSession, stage: str = "monitors") -> Iterator[None]:
     """Give the functions that are handed to Spark meanwhile Python workers of their own.
 
     Spark takes a worker that waits with the same environment, the one that has waited longest. So
     without this the stage that keeps monitors would get those that another stage has just left.
     All queries of an application share these workers: to start some takes seconds, and a monitor
-    that was elsewhere meanwhile takes in only what it missed.
+    that was elsewhere meanwhile takes in only what it missed. Stages have different ones.
     """
     environment: dict[str, str] | None = None
     with contextlib.suppress(PySparkException, AttributeError):  # Spark Connect has no context
@@ -40,7 +40,7 @@ def own_workers(spark: SparkSession) -> Iterator[None]:
     if environment is None:
         yield
         return
-    environment[_VARIABLE] = "monitors"
+    environment[_VARIABLE] = stage
     try:
         yield
     finally:

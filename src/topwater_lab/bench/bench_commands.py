@@ -187,6 +187,31 @@ def scale(
     _tell(report, as_json, show, "targets of many keys and groups")
 
 
+@app.command(
+    epilog=examples_of(
+        "topwater bench shards --quick",
+        "topwater bench shards --json > shards.json",
+    )
+)
+def shards(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    seed: Seed = 100,
+    debug: Debug = False,
+) -> None:
+    """How precise answers are with 4 and 16 shards, next to one with the same budget.
+
+    Skewed keys, values that change; in this process. With one purse for all shards, and with the
+    budget divided evenly. Takes some minutes.
+    """
+    from topwater_lab.bench.shard_precision import FULL, QUICK, bench_shards, show
+
+    with plain_errors(debug):
+        report = bench_shards(QUICK if quick else FULL, seed=seed, quiet=quiet)
+    _tell(report, as_json, show, "targets of shards")
+
+
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
     from topwater_lab.bench.standing_errors import bench_errors, full
     from topwater_lab.bench.standing_errors import quick as few

@@ -1,0 +1,82 @@
+"""Stage 3, where shards rank together: the ranking of all shards inside Spark's state store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Row
+from pyspark.sql import functions as F  # noqa: N812
+
+from topwater.monitor.joint_ranking import JointRanking
+from topwater.query import TopKQuery
+from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.spark.answer_rows import ANSWER, answer_of_packed, packed, packed_figures
+from topwater.spark.processor import MonitorProcessor
+from topwater.spark.shard_placement import PLACE
+from topwater.spark.shipping import opened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql.group import GroupedData
+    from pyspark.sql.streaming.stateful_processor import TimerValues
+
+    from topwater.model import Answer
+    from topwater.monitor.protocol import Recorded
+
+
+class JointProcessor(MonitorProcessor):
+    """Makes answers of what all shards offer in a micro-batch, and keeps a journal as they do.
+
+    All shards end a window in the same micro-batch, so one micro-batch holds all of it. Its state
+    is told from theirs by the number of its shard, which is one more than the last.
+    """
+
+    def handleInputRows(  # noqa: N802
+        self,
+        key: Any,  # noqa: ARG002  one for all
+        rows: Iterator[Row],
+        timerValues: TimerValues,  # noqa: ARG002, N803
+    ) -> Iterator[Row]:
+        """Answer the windows that a micro-batch ends; what else the shards say goes through."""
+        query = TopKQuery.from_json(self._query)
+        windows: dict[int, list[tuple[bytes, Answer]]] = {}
+        found = []
+        for row in rows:
+            told = row.asDict()
+            if told["kind"] == ANSWER:
+                # Their order must not depend on which shard was ready first.
+                part = (bytes(told["offer"] or b""), answer_of_packed(told, query))
+                windows.setdefault(told["window_end"], []).append(part)
+            else:
+                del told[PLACE]
+                found.append(told)
+        if windows:
+            in_order = (sorted(windows[end], key=_by_offer) for end in sorted(windows))
+            found += self._answered([[answer for _, answer in each] for each in in_order])
+        return (Row(**row) for row in found)
+
+    def _answered(self, windows: list[list[Answer]]) -> list[dict[str, Any]]:
+        journal, how = self._journal(self._shards)
+        found = [packed(answer) for answer in journal.monitor.answers(windows)]
+        if not self._bounded:
+            figures = self._record(journal, self._shards)
+            if self._run:
+                found.append(packed_figures({how: 1, **figures}))
+        return found
+
+    def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one
+        source = None if self._source is None else opened(self._source)
+        query = TopKQuery.from_json(self._query)
+        return JointRanking.build(query, source=source, clock=SYSTEM_CLOCK)
+
+
+def _by_offer(part: tuple[bytes, Answer]) -> bytes:
+    return part[0]
+
+
+def all_in_one(rows: DataFrame) -> GroupedData:
+    """What all shards say, in one place."""
+    # Not a literal: Spark would take it out of the grouping.
+    return rows.withColumn(PLACE, F.col("kind").isNull().cast("int")).groupBy(PLACE)
