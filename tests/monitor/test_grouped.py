@@ -23,6 +23,7 @@ from topwater import (
 )
 from topwater.model import Answer, Counts, Fetched, KeyArray
 from topwater.monitor.grouped import GroupedMonitor
+from topwater.replica import Refresher
 from topwater.testing import HandClock, Scripted
 
 GROUPS = ["north", "south", "east", None]
@@ -262,7 +263,7 @@ def test_no_rhythm_of_the_stream_leaves_a_group_without_a_turn(every: int) -> No
     for window in range(0, 60 * every, every):
         monitor.ingest(events_of(6, at=40 * window + 30))
         for each in monitor._monitors.values():
-            assert each._refresher is not None
+            assert isinstance(each._refresher, Refresher)
             each._refresher.purse.seconds_per_fetch = 0.4
         monitor.close_until(40 * window + 41)
     turns = Counter(key for key, _ in source.asked)

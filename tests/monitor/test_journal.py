@@ -31,7 +31,7 @@ def built(each: Scenario) -> Monitor:
     return build_monitor(each.query, source=each.source, keep_late=True)
 
 
-def stepped(journal: Journal, file: pa.Table) -> list[Answer]:
+def stepped(journal: Journal[Monitor], file: pa.Table) -> list[Answer]:
     """A micro-batch of several parts, as on Spark."""
     monitor = journal.monitor
     half = file.num_rows // 2
@@ -88,7 +88,7 @@ QUERY = TopKQuery(
 )  # fmt: skip
 
 
-def counted(journal: Journal, at: int, keys: int = 50, seed: int = 0) -> list[Answer]:
+def counted(journal: Journal[Monitor], at: int, keys: int = 50, seed: int = 0) -> list[Answer]:
     rng = np.random.default_rng([seed, at])
     who = rng.integers(0, keys, 2 * keys)
     values = rng.random(len(who))

@@ -76,7 +76,7 @@ def test_nominations_of_all_shards_are_no_more_than_the_budget(shards: int, budg
     for window in range(30):
         for number, each in enumerate(made):
             keys = 1_000 * number + np.arange(int(rng.integers(0, 40)) * (window > 5))
-            offered(each, window, keys, np.ones(len(keys)))
+            offered(each, window, keys, np.ones(len(keys), np.int64))
             assert each.credit <= budget
         assert sum(len(each.replica) for each in made) <= budget * (window + 1)
     assert sum(len(each.replica) for each in made) >= min(budget * 18, shards * 18)

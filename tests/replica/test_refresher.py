@@ -301,7 +301,7 @@ def test_the_replica_is_bounded_and_what_was_learnt_of_forgotten_keys_is_gone() 
         query = query_of(policy=policy, budget=4, limit=10, window=tumbling("1 min"))
         loop = Loop(query, source)
         refresher = loop.monitor._refresher
-        assert refresher is not None
+        assert isinstance(refresher, Refresher)
         for minute in range(60):
             loop.ingest([((minute + j) % 60, minute * MINUTE + 1 + j) for j in range(4)])
             loop.answer()

@@ -33,7 +33,7 @@ def test_a_restart_after_every_micro_batch_changes_nothing(shards: int, same_wor
     assert any(row["kind"] == LATE for row in bench.rows)
 
 
-def test_where_no_window_ends_nothing_is_read_or_written() -> None:
+def test_where_no_window_ends_nothing_is_written() -> None:
     each = scenario("worth", 0)
     tester = TwsTester(JointProcessor(each.query.to_json(), shards=2, run="r"))
     told = packed_figures({"kept": 1})

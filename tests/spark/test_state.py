@@ -27,19 +27,20 @@ if TYPE_CHECKING:
 @pytest.mark.spark
 def test_the_state_says_what_is_kept(spark: SparkSession, ran: Ran) -> None:
     states = read_state(spark, ran.checkpoint)
-    assert [(each.shard, each.shards) for each in states] == [(0, SHARDS), (1, SHARDS)]
-    assert {each.holds.newest for each in states} == {START + 26_000}
+    assert [(each.shard, each.shards) for each in states] == [(n, SHARDS) for n in (0, 1, 2)]
+    # The last is the ranking of all, which looks at no event.
+    assert [each.holds.newest for each in states] == [START + 26_000, START + 26_000, None]
     assert sum(each.holds.counts.events for each in states) == 1
     # What Spark says was written in the last micro-batch is the state, and little more.
     size = sum(each.holds.size for each in states)
     assert size <= ran.progress[-1].state_bytes < size + 500
     kept = [each.holds.rankings[0] for each in states]
     assert all(each.holds.query == query() for each in states)
-    assert [each.next_window.end for each in kept if each.next_window] == [START + 30_000] * 2
+    assert [each.next_window.end for each in kept if each.next_window] == [START + 30_000] * 3
     assert {each.holds for each in kept} == {"partials"}
     assert sum(each.rows for each in kept) == 2
     told = sum(progress.fetched - progress.failed for progress in ran.progress)
-    assert sum(each.fetched for each in kept) == told
+    assert [each.fetched for each in kept] == [0, 0, told]
     assert min(each.oldest_fetch for each in kept if each.oldest_fetch) == START + 10_000
 
 
@@ -48,12 +49,13 @@ def test_the_command_line_shows_it(spark: SparkSession, ran: Ran) -> None:
     shown = CliRunner().invoke(app, ["state", ran.checkpoint, "--json"])
     assert shown.exit_code == 0
     shards = [json.loads(line) for line in shown.stdout.splitlines()]
-    assert [each["shard"] for each in shards] == [0, 1]
+    assert [each["shard"] for each in shards] == [0, 1, 2]
     assert TopKQuery.from_dict(shards[0]["query"]) == query()
     text = CliRunner().invoke(app, ["state", ran.checkpoint]).stdout
     assert text.startswith("query\n  the ")
     assert "{" not in text
     assert "shard    0 of 2, " in text
+    assert "ranking  of all 2 shards, " in text
     assert "newest 1970-01-01T00:17:06.000+00:00\n" in text
     assert "next window (1970-01-01T00:17:00.000+00:00, 1970-01-01T00:17:10.000+00:00]\n" in text
     assert "  untold events 1\n" in text

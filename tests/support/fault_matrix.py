@@ -23,6 +23,7 @@ from topwater.monitor import TopKMonitor
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.circuit_breaker import Breaker
 from topwater.remote.wrappers.stack import Stack, stack
+from topwater.replica import Refresher
 from topwater.windows import tumbling
 
 if TYPE_CHECKING:
@@ -224,7 +225,7 @@ class _Windows:
         at = self.number * 10 + 5
         self.monitor.ingest({"who": np.array(KEYS, object), "at": np.full(len(KEYS), at)})
         refresher = self.monitor._refresher
-        assert refresher is not None
+        assert isinstance(refresher, Refresher)
         allowed = refresher.purse.allowance()
         asked, sent = self.source.asked.keys, len(self.server.received)
         with within(DEADLINE):

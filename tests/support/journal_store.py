@@ -33,7 +33,7 @@ class JournalStore:
         self.reads += 1
         return self.chunks.get(id_)
 
-    def rebuilt(self, monitor: Monitor) -> Journal:
+    def rebuilt(self, monitor: Monitor) -> Journal[Monitor]:
         """A new monitor that has become what was written, with its journal."""
         journal = Journal(monitor)
         journal.rebuild(Head.unpack(self.head), self.get)

@@ -30,6 +30,7 @@ SAME_CONCEPT = {
 }
 
 NOUNS_IN_ING = {
+    "joint_ranking": "an order of items",
     "evening": "a time of day",
     "generated_evening": "a time of day",
     "standing": "the name of the queries, and what users call the set of them",

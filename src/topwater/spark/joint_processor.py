@@ -8,6 +8,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.monitor.joint_ranking import JointRanking
+from topwater.monitor.journal import Head
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark.answer_rows import ANSWER, answer_of_packed, packed, packed_figures
@@ -52,10 +53,20 @@ class JointProcessor(MonitorProcessor):
             else:
                 del told[PLACE]
                 found.append(told)
-        if windows:
+        if not windows:
+            found += self._held()
+        else:
             in_order = (sorted(windows[end], key=_by_offer) for end in sorted(windows))
             found += self._answered([[answer for _, answer in each] for each in in_order])
         return (Row(**row) for row in found)
+
+    def _held(self) -> list[dict[str, Any]]:
+        """How large the state is, where it stays as it is."""
+        stored = self._state.get() if self._run else None
+        if stored is None:
+            return []
+        head = bytes(stored[0])
+        return [packed_figures({"held": Head.unpack(head).size + len(head)})]
 
     def _answered(self, windows: list[list[Answer]]) -> list[dict[str, Any]]:
         journal, how = self._journal(self._shards)

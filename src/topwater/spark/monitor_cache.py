@@ -8,7 +8,7 @@ as far as the state's head knows the record that it is of.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from topwater.monitor.journal import Journal
 
@@ -30,16 +30,16 @@ class MonitorCache:
     def __init__(self, most: int = 64, size: int = 64 * 2**20) -> None:
         self._most = most
         self._size = size
-        self._kept: OrderedDict[Place, Journal] = OrderedDict()
+        self._kept: OrderedDict[Place, Journal[Any]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, place: Place) -> Journal | None:
+    def take(self, place: Place) -> Journal[Any] | None:
         """The monitor of this place with its journal; it is not kept any more."""
         return self._kept.pop(place, None)
 
-    def put(self, place: Place, journal: Journal) -> None:
+    def put(self, place: Place, journal: Journal[Any]) -> None:
         """Keep a monitor, in the place of one that was used longest ago."""
         self.drop(place)
         self._kept[place] = journal
@@ -57,7 +57,7 @@ class MonitorCache:
         return len(self) > self._most or sum(map(_size, self._kept.values())) > self._size
 
 
-def _size(journal: Journal) -> int:
+def _size(journal: Journal[Any]) -> int:
     return journal.size
 
 

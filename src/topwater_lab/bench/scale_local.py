@@ -24,6 +24,7 @@ from topwater.monitor.journal import Head, Journal
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.query import TopKQuery
+from topwater.replica import Refresher
 from topwater.windows import sliding, tumbling
 from topwater_lab.bench.harness import peak_memory, timed
 
@@ -177,7 +178,7 @@ class _Run:
         if isinstance(self.monitor, TopKMonitor) and self._point.fetched:
             known = np.arange(self._point.fetched)
             refresher = self.monitor._refresher
-            assert refresher is not None  # noqa: S101  the query has a remote part
+            assert isinstance(refresher, Refresher)  # noqa: S101  the query has a remote part
             keys = np.array(self._keys(known).to_pylist())
             refresher.seed_replica(
                 keys.astype(object) if self._point.text else keys, values_of(known, 0), at=0

@@ -243,19 +243,24 @@ def check_targets(rows: list[Measured]) -> list[Target]:
     ratios = [(row["ratio_to_one"], _where(row)) for row in joint]
     over = [(row["most_fetched"] - row["budget"], _where(row)) for row in rows]
     missed = [f"{at}: {ratio:.3f}" for ratio, at in ratios if ratio < _LEAST_RATIO]
-    worst, where = min(ratios, default=(None, None))
-    spent = max(over, default=(None, None))
+    worst = min(ratios, default=None)
+    spent = max(over, default=None)
     told = f"precision with one purse >= {_LEAST_RATIO} of that of one shard"
     return [
-        Target(told, not missed if joint else None, len(joint), worst, where, missed),
-        Target(
+        _judged(told, worst, len(joint), missed),
+        _judged(
             "no window costs more than its budget",
-            all(more <= 0 for more, _ in over) if over else None,
+            spent,
             len(over),
-            *spent,
             [f"{at}: {more:g} more" for more, at in over if more > 0],
         ),
     ]
+
+
+def _judged(told: str, worst: tuple[float, str] | None, points: int, missed: list[str]) -> Target:
+    if worst is None:
+        return Target(told, None, 0)
+    return Target(told, not missed, points, *worst, missed)
 
 
 def _where(row: Measured) -> str:
