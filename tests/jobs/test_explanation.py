@@ -118,3 +118,25 @@ def test_the_budget_of_each_group_is_told_as_such(folder: Path) -> None:
     (folder / "job.toml").write_text(f'{text}[source]\nurl = "http://x/{{key}}"\nvalue = "v"\n')
     done = CliRunner().invoke(app, ["explain", str(folder / "job.toml")])
     assert "20 look-ups a window for each team" in done.output
+
+
+@pytest.mark.parametrize(
+    ("shards", "refresh", "told"),
+    [
+        (4, "", "4 shards have one budget, spent on the best of all their keys"),
+        (4, 'refresh.policy = "lru"\n', "each of 4 shards spends its part of the budget"),
+        (4, 'refresh.budget = "unlimited"\n', ""),
+        (1, "", ""),
+    ],
+)
+def test_who_spends_the_budget_of_shards_is_told(
+    folder: Path, shards: int, refresh: str, told: str
+) -> None:
+    query = TOML.replace("k = 3\n", f'k = 3\nrefresh.remote = "f"\n{refresh}')
+    query = query.replace('score = "n"', 'score = "n + f"')
+    more = '[source]\nkind = "http"\nurl = "http://127.0.0.1:9/{key}"\nvalue = "f"\n'
+    (folder / "job.toml").write_text(query + more + f"[spark]\nshards = {shards}\n")
+    shown = CliRunner().invoke(app, ["explain", str(folder / "job.toml")]).stdout
+    assert "http://127.0.0.1:9" in shown
+    assert " ".join(shown.split()).count(told) >= 1
+    assert bool(told) is (" shards " in shown)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.journal_store import JournalStore
 from topwater import TopKMonitor, TopKQuery, sliding, tumbling
-from topwater.monitor import GroupedMonitor, group_log
+from topwater.monitor import GroupedMonitor, Monitor, group_log
 from topwater.monitor.journal import Head, Journal
 from topwater.replica import RefreshSettings
 from topwater.scoring import Formula
@@ -21,7 +21,7 @@ QUERY = TopKQuery(
 )  # fmt: skip
 
 
-def stepped(journal: Journal[GroupedMonitor], store: JournalStore, at: int, groups: range) -> None:
+def stepped(journal: Journal[Monitor], store: JournalStore, at: int, groups: range) -> None:
     events = {"who": [1, 2] * len(groups), "at": [at] * 2 * len(groups)}
     journal.monitor.ingest(events | {"where": [each for each in groups for _ in range(2)]})
     journal.monitor.close_until(journal.monitor.watermark or 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from topwater.jobs.job import Job
 from topwater.jobs.job_file import ENDINGS, text_of
 from topwater.jobs.loader import read_job
 from topwater.jobs.remote_side import EXAMPLE, is_example
+from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.redaction import redacted_addresses, shown_address, shown_path
 from topwater.show.explain import Explanation, Step, explanation
 
@@ -32,8 +33,19 @@ def job_explanation(job: Job) -> Explanation:
     sources = {name: source_text(each) for name, each in job.services.items()}
     steps = [Step("stream", _named(streams)), Step("sink", (_sink_text(job),))]
     if sources:
-        steps.append(Step("source", _named(sources)))
+        steps.append(Step("source", (*_named(sources), *_in_shards(job))))
     return whole.with_steps(*steps)
+
+
+def _in_shards(job: Job) -> Iterator[str]:
+    """Who spends the budget, where keys are divided."""
+    shards = job.spark.shards
+    if shards == 1 or job.query.group_by is not None or job.query.refresh is None:
+        return
+    if has_joint_ranking(job.query, shards):
+        yield f"{shards} shards have one budget, spent on the best of all their keys"
+    elif not job.query.refresh.budget.unlimited:
+        yield f"each of {shards} shards spends its part of the budget on its own keys"
 
 
 def explained_file(place: str, settings: Sequence[str], *, as_json: bool = False) -> str:

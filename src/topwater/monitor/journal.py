@@ -38,7 +38,7 @@ from topwater.tables import known_form, pack, unpack
 Get = Callable[[int], bytes | None]
 """Gives a chunk by its id."""
 
-M = TypeVar("M", bound=Recorded)
+M_co = TypeVar("M_co", bound=Recorded, covariant=True)
 
 _KNOWN = 32
 """Of how many records before the last one the head knows the nonces."""
@@ -134,7 +134,7 @@ class Head:
 
 
 @dataclass(slots=True)
-class Journal(Generic[M]):
+class Journal(Generic[M_co]):
     """Writes a monitor's changes, and makes a monitor of what was written.
 
     Parameters
@@ -157,7 +157,7 @@ class Journal(Generic[M]):
     [['a']]
     """
 
-    monitor: M
+    monitor: M_co
     version: tuple[int, str] = (0, "")
     _logs: list[Log] = field(init=False)
     _strands: dict[str, Strand] = field(init=False)

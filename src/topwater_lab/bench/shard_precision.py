@@ -56,7 +56,7 @@ class ShardPoint:
     budget: int = 20
     aim: Aim = "accuracy"
     score: str = "n * remote"
-    windows: int = 80
+    windows: int = 140
     warm_up: int = 30
 
     @property

@@ -6,20 +6,20 @@ import pytest
 
 from topwater_lab.bench.shard_precision import ShardPoint, World, answers_of, shard_rows
 
-SMALL = ShardPoint(keys=400, budget=12, windows=40, warm_up=10)
+SMALL = ShardPoint(keys=120, budget=6, windows=40, warm_up=20)
 
 
 def test_one_purse_is_as_precise_as_one_shard_and_an_even_split_is_not() -> None:
-    rows = list(shard_rows([SMALL], (16,), range(2, 4)))
+    rows = list(shard_rows([SMALL], (8,), range(1, 3)))
     one, even, joint = rows
     assert [(row["purse"], row["shards"]) for row in rows] == [
         ("joint", 1),
-        ("even", 16),
-        ("joint", 16),
+        ("even", 8),
+        ("joint", 8),
     ]
     assert one["ratio_to_one"] == 1.0
-    assert even["ratio_to_one"] < 0.95
-    assert joint["ratio_to_one"] > 0.96
+    assert even["ratio_to_one"] < 0.92
+    assert joint["ratio_to_one"] > 0.97
     assert max(row["most_fetched"] for row in rows) <= SMALL.budget
 
 
@@ -27,12 +27,12 @@ def test_one_purse_is_as_precise_as_one_shard_and_an_even_split_is_not() -> None
 @pytest.mark.parametrize("score", ["n * remote", "n + remote"])
 def test_one_purse_at_size(score: str) -> None:
     points = [ShardPoint(score=score, aim="accuracy"), ShardPoint(score=score, aim="relevance")]
-    for row in shard_rows(points, (4, 16), range(100, 105)):
-        assert row["purse"] == "even" or row["ratio_to_one"] >= 0.98, row
+    for row in shard_rows(points, (4, 16), range(100, 108)):
+        assert row["purse"] == "even" or row["ratio_to_one"] >= 0.97, row
 
 
 def test_answers_with_all_values_known_are_right() -> None:
-    """The measure itself: without a limit nothing is wrong."""
+    """The measure itself: what can be read in time is right."""
     point = ShardPoint(keys=60, budget=60, windows=12)
     world = World(point, 1)
     for answer in answers_of(world, 1, "even")[3:]:
