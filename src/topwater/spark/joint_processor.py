@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Row
@@ -70,11 +71,13 @@ class JointProcessor(MonitorProcessor):
 
     def _answered(self, windows: list[list[Answer]]) -> list[dict[str, Any]]:
         journal, how = self._journal(self._shards)
+        began = perf_counter()
         found = [packed(answer) for answer in journal.monitor.answers(windows)]
+        closing = round(1_000 * (perf_counter() - began))
         if not self._bounded:
             figures = self._record(journal, self._shards)
             if self._run:
-                found.append(packed_figures({how: 1, **figures}))
+                found.append(packed_figures({how: 1, "closing_ms": closing, **figures}))
         return found
 
     def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one
