@@ -23,10 +23,10 @@ from topwater.query import TopKQuery
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.replica.utility import Aim
+from topwater.scoring.accuracy import ndcg, precision
 from topwater.windows import sliding
 from topwater_lab.bench.core_targets import Measured, Target
 from topwater_lab.bench.harness import ticking
-from topwater_lab.experiments.accuracy import ndcg, precision
 
 Purse: TypeAlias = Literal["even", "joint"]
 STEP = 60_000
