@@ -34,7 +34,8 @@ def test_what_a_file_says() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("shards", 0), ("shards", True), ("shards", "2"), ("idle", "soon"), ("trigger", "soon"),
+        ("shards", 0), ("shards", 257), ("shards", True), ("shards", "2"),
+        ("idle", "soon"), ("trigger", "soon"),
         ("master", 7), ("late_rows", 1), ("packages", "a:b:1"), ("packages", [7]),
         ("settings", "spark.x=1"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from topwater.jobs.job_file import Written
+from topwater.monitor.shards import require_buckets
 from topwater.validation import (
     checked_call,
     flag_of,
@@ -53,7 +54,7 @@ class SparkSettings:
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        whole_of(self.shards, "shards", 1)
+        require_buckets(whole_of(self.shards, "shards", 1))
         flag_of(self.late_rows, "late_rows")
         if self.idle is not None:
             millis(self.idle, field="idle")
