@@ -24,11 +24,15 @@ def test_one_purse_is_as_precise_as_one_shard_and_an_even_split_is_not() -> None
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("score", ["n * remote", "n + remote"])
 def test_one_purse_at_size(score: str) -> None:
-    points = [ShardPoint(score=score, aim="accuracy"), ShardPoint(score=score, aim="relevance")]
-    for row in shard_rows(points, (4, 16), range(100, 108)):
-        assert row["purse"] == "even" or row["ratio_to_one"] >= 0.97, row
+    """Single seeds scatter by some hundredths, so the mean of six may by one."""
+    rows = list(shard_rows([ShardPoint(score=score)], (16,), range(100, 106)))
+    one, even, joint = rows
+    assert joint["ratio_to_one"] >= 0.97, rows
+    assert even["ratio_to_one"] < joint["ratio_to_one"]
+    assert one["most_fetched"] == joint["most_fetched"] == 20
 
 
 def test_answers_with_all_values_known_are_right() -> None:
