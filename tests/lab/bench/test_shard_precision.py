@@ -27,7 +27,7 @@ def test_one_purse_is_as_precise_as_one_shard_and_an_even_split_is_not() -> None
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("score", ["n * remote", "n + remote"])
 def test_one_purse_at_size(score: str) -> None:
-    """Single seeds scatter by some hundredths, so the mean of six may by one."""
+    """Single seeds scatter by some hundredths."""
     rows = list(shard_rows([ShardPoint(score=score)], (16,), range(100, 106)))
     one, even, joint = rows
     assert joint["ratio_to_one"] >= 0.97, rows
