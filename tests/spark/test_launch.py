@@ -196,7 +196,9 @@ def test_plain_spark_finds_the_same_in_the_first_micro_batch(
     settings: dict[str, Any]
     for settings, problem in (
         ({"query": query(k=3)}, "StateError: the state belongs to another query"),
-        ({"shards": 1}, "StateError: the state was written with shards=2"),
+        ({"shards": 3}, "StateError: the state was written with shards=2"),
+        # One shard has no ranking behind it, so Spark itself misses a part of the query.
+        ({"shards": 1}, "STREAMING_STATEFUL_OPERATOR_NOT_MATCH"),
     ):
         answers = rows_of(spark, ran, **settings)
         writer = answers.writeStream.format("noop").option("checkpointLocation", checkpoint)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from topwater import array_types, model
+from topwater import model
+from topwater.model import array_types
 
 
 def test_the_nouns_name_them_too() -> None:

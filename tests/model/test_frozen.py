@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topwater.frozen import Frozen
+from topwater.model.frozen import Frozen
 
 
 def test_it_is_the_mapping_it_was_made_of() -> None:

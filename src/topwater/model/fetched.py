@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from topwater.array_types import BoolArray, FloatArray, KeyArray
+from topwater.model.array_types import BoolArray, FloatArray, KeyArray
 
 
 @dataclass(frozen=True, slots=True)

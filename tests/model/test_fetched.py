@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from topwater.fetched import Fetched
+from topwater.model.fetched import Fetched
 
 
 def test_problems_are_counted_by_what_went_wrong() -> None:

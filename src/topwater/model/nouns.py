@@ -9,14 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from topwater.array_types import BoolArray as BoolArray
-from topwater.array_types import FloatArray as FloatArray
-from topwater.array_types import IntArray as IntArray
-from topwater.array_types import KeyArray as KeyArray
 from topwater.errors import QueryError
-from topwater.fetched import Fetched as Fetched
-from topwater.frozen import Frozen as Frozen
-from topwater.problems import Problem as Problem
+from topwater.model.array_types import FloatArray, IntArray, KeyArray
 from topwater.problems import tally
 from topwater.views import Chart, chart_view, html_view
 

@@ -1,0 +1,46 @@
+"""The nouns: windows, items, answers, what was fetched. Frozen values, all found here by name."""
+
+from topwater.model.array_types import BoolArray, FloatArray, IntArray, KeyArray
+from topwater.model.fetched import Fetched
+from topwater.model.frozen import Frozen
+from topwater.model.nouns import (
+    FIRST_DATE,
+    LOOK_UPS,
+    Answer,
+    Arrivals,
+    Counts,
+    Freshness,
+    Items,
+    Key,
+    LookUp,
+    Millis,
+    Row,
+    Shard,
+    Window,
+    number_text,
+)
+from topwater.problems import Problem
+
+__all__ = [
+    "FIRST_DATE",
+    "LOOK_UPS",
+    "Answer",
+    "Arrivals",
+    "BoolArray",
+    "Counts",
+    "Fetched",
+    "FloatArray",
+    "Freshness",
+    "Frozen",
+    "IntArray",
+    "Items",
+    "Key",
+    "KeyArray",
+    "LookUp",
+    "Millis",
+    "Problem",
+    "Row",
+    "Shard",
+    "Window",
+    "number_text",
+]
