@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.support.class_archive import QUICK
 from tests.support.scenarios import START, Scenario, read_stream, run_to_the_end, scenario
 from topwater import sliding
 from topwater.spark import Files, session, topk
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from topwater.model import Fetched, KeyArray, Millis
     from topwater.protocols import Source
     from topwater.remote.replay import Replay
-
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,7 @@ def main(folder: Path, master: str) -> None:
     conf = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraJavaOptions": QUICK_START,
-        "spark.executor.extraJavaOptions": QUICK_START,
+        "spark.executor.extraJavaOptions": QUICK,
         "spark.executor.memory": "600m",
     }
     spark = session("driver", master=master, shuffle_partitions=2, conf=conf)

@@ -139,7 +139,11 @@ class Trials:
         self._refresh: RefreshSettings = query.refresh
         self._events = events.batches
         self._remote = remote
-        self._truth = {_place(each): each.keys for each in self._answers(None, query.k + _BELOW)}
+        self._truth: dict[tuple[Millis, Key | None], list[Key]] = {}
+        self._read = 0
+        for each in self._answers(None, query.k + _BELOW):
+            self._truth[_place(each)] = each.keys
+            self._read += _fetched(each)
         if not self._truth:
             raise QueryError("gives no answer", field="stream", fix="is it empty, or all too late?")
 
@@ -162,7 +166,7 @@ class Trials:
 
     def every_key(self) -> float:
         """What reading every key for every window costs a day."""
-        return self._a_day(sum(_fetched(each) for each in self._answers(None, 1)))
+        return self._a_day(self._read)
 
     def _trial(self, refresh: RefreshSettings) -> Trial:
         found = list(self._answers(refresh, self._query.k))

@@ -92,7 +92,7 @@ def events_of(job: Job, spark: SparkSession) -> RecordedEvents:
     rows = stream.open(spark, once=True)
     # By way of files: what a driver may collect is limited, and what it holds twice is too.
     with tempfile.TemporaryDirectory(prefix="topwater-plan-") as folder:
-        rows.select(*(name for name in job.query.columns)).write.parquet(f"{folder}/events")
+        rows.select(*job.query.columns).write.parquet(f"{folder}/events")
         table = pq.read_table(f"{folder}/events")
     with job.written.blamed("query"):
         return RecordedEvents.of(job.query, table)

@@ -13,8 +13,7 @@ from topwater.errors import AFRESH, StateError
 
 MOST = 2**20
 """Bytes of a piece in one chunk. Reading a value takes Spark's state server some twenty times its
-size of Java heap: a single one of 64 MB ends a server that has 1 GB, and eight of 4 MB at once one
-that has 512 MB."""
+size of Java heap: a single one of 64 MB ends a server that has 1 GB."""
 
 
 def cut(name: str, content: bytes, most: int = MOST) -> list[bytes]:

@@ -177,7 +177,7 @@ def scale(
     """Up to a million keys in a window and ten thousand groups: closing, state, restart, memory.
 
     A query with a remote part: in one process a point, and on Spark, next to Spark's own count over
-    the same files. Takes about a quarter of an hour.
+    the same files. Takes about eight minutes.
     """
     from topwater_lab.bench.scale_growth import FULL, QUICK, bench_scale
     from topwater_lab.bench.scale_tables import show
