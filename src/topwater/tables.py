@@ -23,6 +23,10 @@ VERSION = 3
 _MARK = b"topwater"
 _CODEC = pa.Codec("zstd", compression_level=1)
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression=_CODEC)
+_SMALL = 2**20
+# Other threads take longer to wake up than a small table takes.
+_ALONE = pa.ipc.IpcWriteOptions(compression=_CODEC, use_threads=False)
+_READ_ALONE = pa.ipc.IpcReadOptions(use_threads=False)
 
 
 def pack(table: pa.Table, meta: dict[str, Any], *, compressed: bool = False) -> bytes:
@@ -38,7 +42,7 @@ def pack(table: pa.Table, meta: dict[str, Any], *, compressed: bool = False) -> 
     document = json.dumps({"version": VERSION, "meta": meta}, sort_keys=True)
     table = table.replace_schema_metadata({_MARK: document.encode()})
     sink = pa.BufferOutputStream()
-    options = _COMPRESSED if compressed else None
+    options = (_ALONE if table.nbytes < _SMALL else _COMPRESSED) if compressed else None
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     stream = bytes(sink.getvalue())
@@ -56,7 +60,8 @@ def unpack(packed: bytes) -> tuple[pa.Table, dict[str, Any]]:
     try:
         if _checksum(packed[:-4]) != packed[-4:]:
             raise ValueError("checksum")
-        with pa.ipc.open_stream(pa.py_buffer(packed)) as reader:
+        options = _READ_ALONE if len(packed) < _SMALL else None
+        with pa.ipc.open_stream(pa.py_buffer(packed), options=options) as reader:
             table = reader.read_all()
         document = json.loads((table.schema.metadata or {})[_MARK])
     except (pa.ArrowException, OSError, KeyError, ValueError, TypeError) as error:

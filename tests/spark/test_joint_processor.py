@@ -8,6 +8,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from tests.support.scenarios import Bench, scenario
+from topwater.monitor import stored_journal
 from topwater.monitor.shard_monitors import ShardedMonitor
 from topwater.spark.answer_rows import ANSWER, FIGURES, LATE, packed, packed_figures
 from topwater.spark.joint_processor import JointProcessor
@@ -17,7 +18,11 @@ from topwater.spark.shard_placement import PLACE
 
 @pytest.mark.parametrize("shards", [2, 7])
 @pytest.mark.parametrize("same_worker", [False, True])
-def test_a_restart_after_every_micro_batch_changes_nothing(shards: int, same_worker: bool) -> None:
+def test_a_restart_after_every_micro_batch_changes_nothing(
+    shards: int, same_worker: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # So that some journals are in their maps, and some on the way there or back.
+    monkeypatch.setattr(stored_journal, "BESIDE", 3_000)
     each = scenario("worth", 8, files=10)
     bench = Bench(each, shards, np.random.default_rng(1))
     for file in each.files:

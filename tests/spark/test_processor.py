@@ -11,10 +11,12 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import TopKMonitor, TopKQuery, run, sliding
 from topwater.errors import AFRESH, BatchError, StateError
+from topwater.monitor import stored_journal
 from topwater.monitor.reduction import reduce_batch
+from topwater.monitor.stored_journal import BESIDE
 from topwater.spark.answer_rows import FIGURES, packed
+from topwater.spark.chunk_map import CHUNKS
 from topwater.spark.processor import (
-    CHUNKS,
     STATE,
     MonitorProcessor,
     require_same_origin,
@@ -95,22 +97,31 @@ def copied(tester: TwsTester, run: str) -> TwsTester:
     return other
 
 
-def test_a_monitor_goes_on_in_its_worker_and_another_is_built_elsewhere() -> None:
+@pytest.mark.parametrize("beside", [0, BESIDE])
+def test_a_monitor_goes_on_in_its_worker_and_another_is_built_elsewhere(
+    beside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_journal, "BESIDE", beside)
     tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="goes on"))
     assert "begun" in figures(tester.test(0, counted(1, 2)))
     assert figures(tester.test(0, counted(3)))["kept"] == 1
     elsewhere = copied(tester, "another worker")
+    assert bool(tester.peekMapState(CHUNKS, 0)) is (not beside)
     found = figures(elsewhere.test(0, counted(4)))
     assert found["rebuilt"] == 1
-    assert 0 < found["written"] < found["held"]
+    assert 0 < found["written"] <= found["held"]
     back = copied(elsewhere, "goes on")
     last = back.test(0, counted(15))
     assert figures(last)["caught_up"] == 1
     assert last[0].values == [[4.0]]
 
 
-def test_an_attempt_that_was_not_committed_is_forgotten() -> None:
+@pytest.mark.parametrize("beside", [0, BESIDE])
+def test_an_attempt_that_was_not_committed_is_forgotten(
+    beside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The worker lives, and has counted an event that the state does not have."""
+    monkeypatch.setattr(stored_journal, "BESIDE", beside)
     tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="in vain"))
     tester.test(0, counted(1, 2))
     before = copied(tester, "in vain")
@@ -131,7 +142,10 @@ def test_an_attempt_that_fails_half_way_leaves_nothing_in_the_worker() -> None:
     assert tester.test(0, counted(15))[0].values == [[3.0]]
 
 
-def test_a_lost_chunk_and_a_state_of_the_old_form_are_told() -> None:
+def test_a_lost_chunk_and_a_state_of_the_old_form_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(stored_journal, "BESIDE", 0)
     tester = TwsTester(MonitorProcessor(COUNTED.to_json(), run="lost"))
     tester.test(0, counted(1, 2))
     lost = copied(tester, "elsewhere")

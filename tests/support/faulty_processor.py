@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
-from topwater.spark.processor import MonitorProcessor
+from topwater.spark.processor import MonitorProcessor, ShardJournal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,16 +58,17 @@ class Faulty(MonitorProcessor):
             self._damage()
 
     def _damage(self) -> None:
-        """Change a byte of a chunk of the state."""
-        (id_,), (chunk,) = next(self._chunks.iterator())
-        self._chunks.updateValue((id_,), (bytes(chunk)[:-1] + b"!",))
+        """Change a byte of a chunk of the state, which is small: its chunks are beside the head."""
+        value = self._state.get()
+        assert value is not None
+        self._state.update((bytes(value[0])[:-1] + b"!", *value[1:]))
 
-    def _journal(self, shard: int) -> tuple[Journal[Any], str]:
+    def _journal(self, shard: int) -> ShardJournal:
         had = (self._run, shard) in kept()
-        journal, how = super()._journal(shard)
-        if had and how == "rebuilt":
+        own = super()._journal(shard)
+        if had and own.how == "rebuilt":
             (Path(self._words) / f"caught-{time.time_ns()}").touch()
-        return journal, how
+        return own
 
 
 def kept() -> dict[tuple[str, int], Journal[Any]]:

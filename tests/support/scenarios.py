@@ -25,8 +25,9 @@ from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
 from topwater.spark.answer_rows import FIGURES, merged, packed_schema
+from topwater.spark.chunk_map import CHUNKS
 from topwater.spark.joint_processor import JointProcessor
-from topwater.spark.processor import CHUNKS, STATE, MonitorProcessor
+from topwater.spark.processor import STATE, MonitorProcessor
 from topwater.spark.shard_placement import PLACE
 from topwater.spark.stage_one import partial_rows
 
@@ -89,13 +90,15 @@ class Scenario:
     query: TopKQuery
     files: tuple[pa.Table, ...]
     keys: str
+    known: int = KEYS
 
     @property
     def source(self) -> Replay | None:
         """The remote side: the same each time."""
         if self.query.refresh is None:
             return None
-        return remote_side(Flaky if self.query.refresh.policy == "lru" else Replay)
+        kind = Flaky if self.query.refresh.policy == "lru" else Replay
+        return remote_side(kind, self.known)
 
 
 def scenario(
@@ -168,11 +171,11 @@ class Flaky(Replay):
         return replace(got, values=np.where(state > 1, got.values, np.nan), ok=state > 1, why=why)
 
 
-def remote_side(kind: type[Replay] = Replay) -> Replay:
+def remote_side(kind: type[Replay] = Replay, distinct: int = KEYS) -> Replay:
     """Every key's value changes several times."""
     rng = np.random.default_rng(11)
-    times = np.concatenate([np.zeros(KEYS), rng.integers(0, SECONDS * 1_000, KEYS * 4)])
-    keys = np.concatenate([np.arange(KEYS), rng.integers(0, KEYS, KEYS * 4)])
+    times = np.concatenate([np.zeros(distinct), rng.integers(0, SECONDS * 1_000, distinct * 4)])
+    keys = np.concatenate([np.arange(distinct), rng.integers(0, distinct, distinct * 4)])
     steps = Steps.of(START + times.astype(np.int64), keys, rng.integers(1, 40, len(keys)) / 4)
     return kind(steps)
 

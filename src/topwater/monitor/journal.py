@@ -45,15 +45,20 @@ _KNOWN = 32
 
 
 class Changes(NamedTuple):
-    """What a record does to a store: first these chunks come, and those go."""
+    """What a record does to a store: first these chunks come, and those go.
+
+    Then there are the chunks ``ids``, which hold so many bytes.
+    """
 
     head: bytes
     puts: dict[int, bytes]
     removes: list[int]
+    ids: set[int]
+    held: int
 
     @property
     def size(self) -> int:
-        """Bytes written."""
+        """Bytes of what is new."""
         return len(self.head) + sum(map(len, self.puts.values()))
 
 
@@ -185,7 +190,8 @@ class Journal(Generic[M_co]):
         self.version = sequence, nonce
         facts = self.monitor.facts()
         head = Head(sequence, self._nonces, self._query, facts, self._strands, self._free)
-        return Changes(head.pack(), {id_: puts[id_] for id_ in puts if id_ in needed}, removes)
+        new = {id_: puts[id_] for id_ in puts if id_ in needed}
+        return Changes(head.pack(), new, removes, needed, self.size)
 
     @property
     def size(self) -> int:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.monitor.joint_ranking import JointRanking
 from topwater.monitor.journal import Head
+from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark.answer_rows import ANSWER, answer_of_packed, packed, packed_figures
@@ -66,18 +67,19 @@ class JointProcessor(MonitorProcessor):
         stored = self._state.get() if self._run else None
         if stored is None:
             return []
-        head = bytes(stored[0])
-        return [packed_figures({"held": Head.unpack(head).size + len(head)})]
+        value = bytes(stored[0])
+        head = Head.unpack(StoredJournal.unpack(value, self._chunks).head)
+        return [packed_figures({"held": stored_size(value, head.size)})]
 
     def _answered(self, windows: list[list[Answer]]) -> list[dict[str, Any]]:
-        journal, how = self._journal(self._shards)
+        own = self._journal(self._shards)
         began = perf_counter()
-        found = [packed(answer) for answer in journal.monitor.answers(windows)]
+        found = [packed(answer) for answer in own.journal.monitor.answers(windows)]
         closing = round(1_000 * (perf_counter() - began))
         if not self._bounded:
-            figures = self._record(journal, self._shards)
+            figures = self._record(own, self._shards)
             if self._run:
-                found.append(packed_figures({how: 1, "closing_ms": closing, **figures}))
+                found.append(packed_figures({own.how: 1, "closing_ms": closing, **figures}))
         return found
 
     def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one

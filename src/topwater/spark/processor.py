@@ -12,11 +12,12 @@ import logging
 from functools import partial
 from itertools import islice
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from topwater.errors import AFRESH, StateError
 from topwater.model import Answer, Shard
@@ -25,10 +26,12 @@ from topwater.monitor.journal import Head, Journal
 from topwater.monitor.protocol import Recorded
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.shard_monitors import shard_monitor
+from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
 from topwater.spark.answer_rows import packed, packed_figures, packed_late
+from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
 from topwater.spark.shipping import Parcel, opened
@@ -41,15 +44,30 @@ if TYPE_CHECKING:
 
 
 STATE = "monitor"
-"""The state variable with the head of the journal, whose it is, of how many shards, and of what."""
+"""The state variable with the journal, whose it is, of how many shards, and of what."""
 
-CHUNKS = "chunks"
-"""The one with the chunks of the journal, by id."""
-
+# The form of states that were one snapshot, so that they are told from this in words. And not as
+# text: for that Spark's parser would be asked twice, in every task.
+_FORM = StructType(
+    [
+        StructField("snapshot", BinaryType()),
+        StructField("shard", IntegerType()),
+        StructField("shards", IntegerType()),
+        StructField("origin", StringType()),
+    ]
+)
 
 _LARGE = 256 * 2**20
 _READ_PER_SECOND = 50 * 2**20  # what Spark's state server was measured to give
 _log = logging.getLogger("topwater")
+
+
+class ShardJournal(NamedTuple):
+    """A monitor with its journal, what the store has of that, and how the monitor was come by."""
+
+    journal: Journal[Any]
+    stored: StoredJournal
+    how: str
 
 
 class MonitorProcessor(StatefulProcessor):
@@ -98,11 +116,8 @@ class MonitorProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         set_modules_aside()
-        # The form of states that were one snapshot, so that they are told from this in words.
-        self._state = handle.getValueState(
-            STATE, "snapshot binary, shard int, shards int, origin string"
-        )
-        self._chunks = handle.getMapState(CHUNKS, "id bigint", "chunk binary")
+        self._state = handle.getValueState(STATE, _FORM)
+        self._chunks = SparkChunks(handle)
 
     def handleInputRows(  # noqa: N802
         self,
@@ -114,8 +129,8 @@ class MonitorProcessor(StatefulProcessor):
         # The order in which tasks finish must not decide how sums are rounded.
         ordered = sorted(rows, key=lambda row: (row.task, row.part))
         shard = ordered[0].shard
-        journal, how = self._journal(shard)
-        monitor = journal.monitor
+        own = self._journal(shard)
+        monitor = own.journal.monitor
         monitor.admit(*heeded(ordered, partial(self._read, monitor.query, shard)))
         began = perf_counter()
         found = [packed(answer) for answer in self._answers(monitor)]
@@ -123,9 +138,9 @@ class MonitorProcessor(StatefulProcessor):
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
         if not self._bounded:
-            figures = self._record(journal, shard)
+            figures = self._record(own, shard)
             if self._run:
-                figures |= {how: 1, "came": sum(len(row.portion) for row in ordered)}
+                figures |= {own.how: 1, "came": sum(len(row.portion) for row in ordered)}
                 found.append(packed_figures(figures | {"closing_ms": round(1_000 * closing)}))
         return (Row(**row) for row in found)
 
@@ -144,42 +159,38 @@ class MonitorProcessor(StatefulProcessor):
         parts = sieve.read_partial_batch(packed, sieve.plain(query)).split(self._shards)
         return islice(parts, shard, shard + 1)
 
-    def _journal(self, shard: int) -> tuple[Journal[Any], str]:
-        """The monitor of a shard with its journal, and how it was come by."""
-        stored = self._state.get()
+    def _journal(self, shard: int) -> ShardJournal:
+        """The monitor of a shard with its journal."""
+        value = self._state.get()
         kept = CACHE.take((self._run, shard))
-        if stored is None:
-            return Journal(self._monitor(shard)), "begun"
-        require_same_shards(stored[2], self._shards)
-        require_same_origin(stored[3], self._origin)
-        head = Head.unpack(bytes(stored[0]))
+        if value is None:
+            return ShardJournal(Journal(self._monitor(shard)), StoredJournal(self._chunks), "begun")
+        require_same_shards(value[2], self._shards)
+        require_same_origin(value[3], self._origin)
+        stored = StoredJournal.unpack(bytes(value[0]), self._chunks)
+        head = Head.unpack(stored.head)
         if kept is not None:
             missed = head.sequence - kept.version[0]
-            if kept.catch_up(head, self._chunk):
-                return kept, "caught_up" if missed else "kept"
+            if kept.catch_up(head, stored.get):
+                return ShardJournal(kept, stored, "caught_up" if missed else "kept")
             kept.monitor.close()
         journal = Journal(self._monitor(shard))
-        journal.rebuild(head, self._chunk)
-        return journal, "rebuilt"
+        journal.rebuild(head, stored.get)
+        return ShardJournal(journal, stored, "rebuilt")
 
-    def _record(self, journal: Journal[Any], shard: int) -> dict[str, int]:
+    def _record(self, own: ShardJournal, shard: int) -> dict[str, int]:
         """Write what changed; how many bytes that was, and how many there are now."""
+        journal, stored, _ = own
         before = journal.size
         # Random, and not the task's number: that of an attempt on another machine may be the same.
         changes = journal.record(uuid4().hex)
         warn_of_growth(shard, before, journal.size)
-        for id_, chunk in changes.puts.items():
-            self._chunks.updateValue((id_,), (chunk,))
-        for id_ in changes.removes:
-            self._chunks.removeKey((id_,))
-        self._state.update((changes.head, shard, self._shards, self._origin))
+        written = stored.write(changes)
+        value = stored.pack()
+        self._state.update((value, shard, self._shards, self._origin))
         if self._run:
             CACHE.put((self._run, shard), journal)
-        return {"written": changes.size, "held": journal.size + len(changes.head)}
-
-    def _chunk(self, id_: int) -> bytes | None:
-        found = self._chunks.getValue((id_,))
-        return None if found is None else bytes(found[0])
+        return {"written": written + len(value), "held": stored_size(value, journal.size)}
 
     def _monitor(self, shard: int) -> Recorded:
         return shard_monitor(

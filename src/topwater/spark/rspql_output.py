@@ -129,6 +129,9 @@ def _changes(rows: DataFrame, operator: str, watched: list[str]) -> DataFrame:
     return keyed.transformWithState(Changes(operator, watched), schema, "Append", "None")
 
 
+_BEFORE = StructType([StructField("rows", StringType())])
+
+
 class Changes(StatefulProcessor):
     """Compares each window with the one before, which is the state.
 
@@ -147,7 +150,7 @@ class Changes(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         set_modules_aside()
-        self._state = handle.getValueState("before", "rows string")
+        self._state = handle.getValueState("before", _BEFORE)
 
     def handleInputRows(  # noqa: N802
         self,

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from topwater.errors import AFRESH, QueryError, StateError
 from topwater.model import Counts
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
 
 STATE = "standing"
 """The name of the one state variable: a snapshot, with whose it is."""
+
+_FORM = StructType([StructField("snapshot", BinaryType())])
 
 Shown: TypeAlias = Literal["stream", "answers"]
 Changes: TypeAlias = list[tuple[int | None, dict[str, Any]]]
@@ -89,7 +92,7 @@ class StandingProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         set_modules_aside()
-        self._state = handle.getValueState(STATE, "snapshot binary")
+        self._state = handle.getValueState(STATE, _FORM)
 
     def handleInputRows(  # noqa: N802
         self,

@@ -17,9 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812
 from topwater.errors import AFRESH, StateError, TopwaterError
 from topwater.monitor.journal import Head, snapshot_from
 from topwater.monitor.snapshot import Description, Kept, describe
+from topwater.monitor.stored_journal import NO_MAP, StoredJournal, stored_size
 from topwater.query import TopKQuery
+from topwater.spark.chunk_map import CHUNKS
 from topwater.spark.folders import names_in
-from topwater.spark.processor import CHUNKS, STATE
+from topwater.spark.processor import STATE
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE
 from topwater.validation import span
@@ -111,8 +113,8 @@ def read_heads(spark: SparkSession, checkpoint: str | Path) -> list[ShardHead]:
 
 
 def _shard_head(row: Row) -> ShardHead:
-    head = Head.unpack(bytes(row.snapshot))
-    size = head.size + len(row.snapshot)
+    head = Head.unpack(StoredJournal.unpack(bytes(row.snapshot), NO_MAP).head)
+    size = stored_size(bytes(row.snapshot), head.size)
     return ShardHead(row.shard, row.shards, _query(head), row.origin, size, head.chunk)
 
 
@@ -129,13 +131,20 @@ def _shard_state(spark: SparkSession, checkpoint: str, row: Row) -> ShardState:
 
 def _snapshot(spark: SparkSession, checkpoint: str, row: Row) -> tuple[bytes, int]:
     """A shard's snapshot, and how many bytes its state has."""
-    head = Head.unpack(bytes(row.snapshot))
+    value = bytes(row.snapshot)
+    stored = StoredJournal.unpack(value, NO_MAP)
+    head = Head.unpack(stored.head)
+    chunks = _chunks(spark, checkpoint, row) if stored.beside is None else stored.beside
+    return snapshot_from(head, chunks.get), stored_size(value, head.size)
+
+
+def _chunks(spark: SparkSession, checkpoint: str, row: Row) -> dict[int, bytes]:
+    """Those of a shard that are in the map, by their ids."""
     with _readable(checkpoint):
         stored = _stored(spark, checkpoint, row.operator, CHUNKS)
         mine = stored.filter(F.col(f"key.{PLACE}") == row.key[PLACE])
         rows = mine.select("user_map_key.id", "user_map_value.chunk").toLocalIterator()
-        chunks = {each.id: bytes(each.chunk) for each in rows}
-    return snapshot_from(head, chunks.get), head.size + len(row.snapshot)
+        return {each.id: bytes(each.chunk) for each in rows}
 
 
 def _query(head: Head) -> TopKQuery:
