@@ -12,6 +12,7 @@ from topwater import TopKQuery
 from topwater.model import Counts
 from topwater.monitor.open_windows import OpenWindows, WindowItems, WindowKeys, WindowResult
 from topwater.monitor.reduction import reduce_batch
+from topwater.replica.look_ups import alone
 from topwater.testing import rows
 from topwater.windows import Windows
 
@@ -68,7 +69,7 @@ def test_answers_are_those_of_the_one_rule(query: TopKQuery, cut: int) -> None:
     for part in (EVENTS[:cut], EVENTS[cut:]):
         if part:
             add(held, query, part)
-    assert shown(held.answers(0, 3)) == [plainly(query, window) for window in range(4)]
+    assert shown(alone(held.answers(0, 3))) == [plainly(query, window) for window in range(4)]
     assert held.snapshot().num_rows == 0
 
 
@@ -76,7 +77,7 @@ def test_answers_are_those_of_the_one_rule(query: TopKQuery, cut: int) -> None:
 def test_what_lies_before_the_oldest_pane_is_not_taken_in(query: TopKQuery) -> None:
     held = opened(query)
     add(held, query, EVENTS, oldest=2)
-    first, second = held.answers(0, 1)
+    first, second = alone(held.answers(0, 1))
     assert len(first.items) == 0
     assert sorted(second.items.key.tolist()) == ["b", "c"]
 
@@ -86,7 +87,7 @@ def test_skipped_windows_are_forgotten_and_the_next_is_whole(query: TopKQuery) -
     held = opened(query)
     add(held, query, EVENTS)
     held.skip(1)
-    assert shown(held.answers(2, 2)) == [plainly(query, 2)]
+    assert shown(alone(held.answers(2, 2))) == [plainly(query, 2)]
 
 
 @pytest.mark.parametrize("query", [ITEMS, KEYS], ids=["items", "keys"])
@@ -99,8 +100,8 @@ def test_a_restart_goes_on(query: TopKQuery) -> None:
     for each in (held, again):
         add(each, query, EVENTS[4:])
     assert (
-        shown(again.answers(1, 2))
-        == shown(held.answers(1, 2))
+        shown(alone(again.answers(1, 2)))
+        == shown(alone(held.answers(1, 2)))
         == [
             plainly(query, 1),
             plainly(query, 2),
@@ -111,7 +112,7 @@ def test_a_restart_goes_on(query: TopKQuery) -> None:
 def test_keys_come_with_what_the_stream_contributed() -> None:
     held = opened(KEYS)
     add(held, KEYS, EVENTS)
-    (first,) = held.answers(0, 0)
+    (first,) = alone(held.answers(0, 0))
     assert first.items.key.tolist() == ["a", "b"]
     assert {name: values.tolist() for name, values in first.values.items()} == {
         "n": [2.0, 1.0],
@@ -124,7 +125,7 @@ def test_a_key_that_can_not_be_scored_is_counted() -> None:
     query = query_of(take={"n": "count"}, score="log(n - 1)", k=9)
     held = opened(query)
     add(held, query, EVENTS)
-    (first,) = held.answers(0, 0)
+    (first,) = alone(held.answers(0, 0))
     assert rows(first.items) == [(0.0, 6, "a")]
     assert first.counts == Counts(bad_score=1)
 

@@ -13,7 +13,7 @@ def elected(refresher: Refresher, view: WindowView, allowance: int) -> list[int]
     slots = refresher.replica.slots(view.keys)
     scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
     proposal = refresher._proposals.propose(view, slots, scores)
-    rows = refresher._election.elect(proposal, allowance)
+    rows = refresher._election.elect(proposal, allowance).rows
     return [int(key) for key in proposal.keys[rows]]
 
 

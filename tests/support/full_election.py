@@ -94,7 +94,7 @@ class FullRefresher(Refresher):
         proposal = self._all_columns(view, slots)
         self.purse.begin(view.index)
         deadline = self.settings.budget.seconds
-        allowance = self.purse.allowance(self._time.withheld(deadline))
+        allowance = self.purse.allowance()
         elected = self._elected(proposal, allowance)
         seconds = self._time.for_fetching(deadline)
         look_ups = self._fetcher.look_up(proposal, elected, seconds)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from topwater.model import Counts, FloatArray, IntArray, Items, KeyArray, Millis
 from topwater.monitor.open_windows import WindowResult
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.look_ups import LookingUp
 from topwater.replica.store import NEVER
 from topwater.scoring.aggregates import Aggregation
 from topwater.tables import column, keys_from_arrow, keys_to_arrow, pack, unpack
@@ -79,9 +80,13 @@ class CandidateKeys:
         if len(arrived):
             self._list.add(self._windows.group(arrived))
 
-    def answers(self, current: int, until: int) -> list[WindowResult]:
+    def answers(self, current: int, until: int) -> LookingUp[list[WindowResult]]:
         """The best of each window."""
-        return [self._answer(window) for window in range(current, until + 1)]
+        found: list[WindowResult] = []
+        for window in range(current, until + 1):
+            result = yield from self._answer(window)
+            found.append(result)
+        return found
 
     def skip(self, window: int) -> None:
         """Forget windows. What comes in for it is scored with what is remembered by now."""
@@ -107,7 +112,7 @@ class CandidateKeys:
             )
         )
 
-    def _answer(self, window: int) -> WindowResult:
+    def _answer(self, window: int) -> LookingUp[WindowResult]:
         known = self._list.known(window)
         # What a policy elects must not depend on the list.
         known = known.take(np.argsort(known.key, kind="stable"))
@@ -119,7 +124,7 @@ class CandidateKeys:
             last_event=known.time,
         )
         unread = self._list.forgotten(window)
-        ranking = self._refresher.refresh(view, hold=True)
+        ranking = yield from self._refresher.refreshing(view, hold=True)
         self._rescore_changed(known, *self._changed_outside(view, ranking.look_ups.keys))
         top = self._list.top(window)
         top = top.take(top.score > UNSCORED)

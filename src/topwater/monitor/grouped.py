@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from topwater.errors import QueryError
@@ -14,6 +13,7 @@ from topwater.model import Answer, Counts, Key, Millis, Shard
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.group_book import Entry, GroupBook
+from topwater.monitor.group_look_ups import GroupLookUps
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.ranking_log import RankingLog
@@ -45,7 +45,7 @@ class GroupedMonitor:
     A group is answered for every window in which it has items, and for no other. All groups see
     the same time, so one that falls silent is answered no later than the rest. Of silent groups
     the replicas are kept, the latest 64 or as many as there are other groups; what is older is
-    forgotten. Groups of one window share its deadline.
+    forgotten. What the groups of a window look up goes out together, under one deadline.
 
     Examples
     --------
@@ -73,7 +73,9 @@ class GroupedMonitor:
         self._each = replace(query, group_by=None, empty_windows=0)
         # One for all groups: they share the source's guard, and so its thread.
         self._remote = remote
-        self._seconds = None if query.refresh is None else query.refresh.budget.seconds
+        self._look_ups: GroupLookUps | None = None
+        if remote is not None and query.refresh is not None:
+            self._look_ups = GroupLookUps(remote, query.refresh.budget)
         self._on_miss = on_miss
         self._keep_late = keep_late
         self._late: list[pa.Table] = []
@@ -181,6 +183,7 @@ class GroupedMonitor:
             "clock": self._event_time.snapshot(),
             "current": self._current,
             "counts": asdict(self._counts),
+            "look_ups": None if self._look_ups is None else self._look_ups.facts(),
         }
 
     def restore_facts(self, facts: Mapping[str, Any]) -> None:
@@ -188,6 +191,9 @@ class GroupedMonitor:
         self._event_time.restore(facts["clock"])
         self._current = facts["current"]
         self._counts = Counts(**facts["counts"])
+        # A state of before look-ups went out together has no cost of all groups.
+        if self._look_ups is not None and facts.get("look_ups") is not None:
+            self._look_ups.restore_facts(facts["look_ups"])
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
@@ -317,7 +323,7 @@ class GroupedMonitor:
     def _answers_until(self, watermark: Millis | None) -> list[Answer]:
         """Of all groups that are due, by their windows' ends; None for the end of the stream."""
         until = None if watermark is None else self.query.window.last_complete(watermark)
-        answers = self._answers_in_turn(until)
+        answers = self._answers_together(until)
         due = {group for _, group in self._book.due(until)}
         for group in sorted(due | self._admitted):
             monitor = self._monitor(group)
@@ -335,35 +341,19 @@ class GroupedMonitor:
             self._counts = Counts()
         return answers
 
-    def _answers_in_turn(self, until: int | None) -> list[Answer]:
-        """Where there is a deadline: window by window, as all groups of a window share its time."""
-        if self._remote is None or self._seconds is None:
-            return []
+    def _answers_together(self, until: int | None) -> list[Answer]:
+        """Where something is looked up: window by window, for all groups of a window at once."""
         answers: list[Answer] = []
+        if self._look_ups is None:
+            return answers
         while (window := self._book.next_window) is not None and (until is None or window <= until):
             groups = [group for _, group in self._book.due(window)]
-            answers += self._answers_of(window, groups, self._remote.clock)
-            for group in groups:
+            close, most = self.query.window.window(window).end + 1, self._look_ups.begin()
+            closing = [self._monitor(group).closing(close, most) for group in groups]
+            for group, closed in zip(groups, self._look_ups.run(window, closing), strict=True):
+                answers += [_of_group(answer, group) for answer in closed]
                 self._admitted.add(group)
                 self._note(group)
-        return answers
-
-    def _answers_of(self, window: int, groups: list[Key], clock: Clock) -> list[Answer]:
-        """Each group gets its part of the time that is left, and who is first changes."""
-        assert self._seconds is not None  # noqa: S101  for the type checker
-        close, ends = self.query.window.window(window).end + 1, clock.now() + self._seconds
-        # Drawn by the window, so that no rhythm of the stream puts the same groups last for ever.
-        turns = np.random.default_rng([*divmod(window, 2**32)]).permutation(len(groups))
-        answers: list[Answer] = []
-        for done, turn in enumerate(turns.tolist()):
-            group = groups[turn]
-            monitor, left = self._monitor(group), max(0.0, ends - clock.now())
-            # Where there are many groups a fair part is too short for all: then some have to wait.
-            within = max(left / (len(groups) - done), monitor.least_seconds)
-            if within > left:
-                within = 0.0 if done else left
-            closed = monitor.close_until(close, within=within)
-            answers += [_of_group(answer, group) for answer in closed]
         return answers
 
     def _forget(self) -> None:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import reduce
@@ -34,6 +33,7 @@ from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica import Refresher
+from topwater.replica.look_ups import LookingUp, alone
 from topwater.replica.nominations import Nominations
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import column, known_form, pack, unpack
@@ -85,7 +85,6 @@ class TopKMonitor:
         self._counts = Counts()
         self._ranges = RunningRanges()
         self._hint = no_hint()
-        self._within = math.inf
         self._open = _open_windows(query, 0, self._refresher)
         self._admitted: list[pa.Table] | None = None
         if state is not None:
@@ -260,11 +259,6 @@ class TopKMonitor:
         return self._filled.first_from(self._current)
 
     @property
-    def least_seconds(self) -> float:
-        """With less time than this, a look-up would hardly come back."""
-        return 0.0 if self._refresher is None else self._refresher.least_seconds
-
-    @property
     def replica_size(self) -> int:
         """About how many bytes the replica takes."""
         return 0 if self._refresher is None else self._refresher.replica.size
@@ -273,12 +267,15 @@ class TopKMonitor:
         """Let the replica forget until it takes no more bytes than that; how many keys went."""
         return 0 if self._refresher is None else self._refresher.forget_surplus(memory=memory)
 
-    def close_until(self, watermark: Millis, *, within: float = math.inf) -> list[Answer]:
-        """Answer every window that closes before ``watermark``.
+    def close_until(self, watermark: Millis) -> list[Answer]:
+        """Answer every window that closes before ``watermark``."""
+        return alone(self.closing(watermark))
 
-        ``within`` is for rankings that share a deadline: the seconds that are this one's.
+    def closing(self, watermark: Millis, most: int | None = None) -> LookingUp[list[Answer]]:
+        """The same, for somebody who looks up what several rankings want.
+
+        ``most`` is for rankings that share a deadline: so many keys could be looked up by then.
         """
-        self._within = within
         until = self.query.window.last_complete(min(index(watermark), _END_OF_TIME))
         current = self._next_window()
         if current is None or until < current:
@@ -287,7 +284,10 @@ class TopKMonitor:
             self._open.skip(current - 1)
         answers: list[Answer] = []
         for filled, first, last in self._filled.between(current, until):
-            answers += (self._answer_filled if filled else self._answer_empty)(first, last)
+            if filled:
+                answers += yield from self._answer_filled(first, last, most)
+            else:
+                answers += self._answer_empty(first, last)
             self._current = last + 1
         self._filled.expire(until)
         return answers
@@ -408,11 +408,11 @@ class TopKMonitor:
             return self.query.window.panes_in(self._current)[0]
         return self._oldest_on_time()
 
-    def _answer_filled(self, current: int, last: int) -> list[Answer]:
+    def _answer_filled(self, current: int, last: int, most: int | None) -> LookingUp[list[Answer]]:
         self._empty = 0
         if self._refresher is not None:
-            self._refresher.begin(self._within)
-        results = self._open.answers(current, last)
+            self._refresher.begin(most)
+        results = yield from self._open.answers(current, last)
         return [self._answer_with(window, each) for window, each in enumerate(results, current)]
 
     def _answer_empty(self, current: int, last: int) -> list[Answer]:

@@ -21,6 +21,7 @@ from topwater.protocols import Floors
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
 from topwater.replica.key_slots import KeySlots
+from topwater.replica.look_ups import LookingUp
 from topwater.replica.nominations import Nominations
 from topwater.replica.offers import Offer
 from topwater.scoring.aggregates import Aggregation
@@ -61,7 +62,7 @@ class OpenWindows(Protocol):
     def add(self, table: pa.Table, oldest: int) -> None:
         """Take in a portion's table, without what lies in panes before ``oldest``."""
 
-    def answers(self, current: int, until: int) -> list[WindowResult]:
+    def answers(self, current: int, until: int) -> LookingUp[list[WindowResult]]:
         """Answer and forget the windows up to ``until``."""
 
     def skip(self, window: int) -> None:
@@ -93,8 +94,9 @@ class WindowItems:
         if len(items):
             self._list.add(self._windows.group(items))
 
-    def answers(self, current: int, until: int) -> list[WindowResult]:
+    def answers(self, current: int, until: int) -> LookingUp[list[WindowResult]]:
         """The best of each window."""
+        yield from ()  # nothing is looked up
         items, sizes, kept = sweep(self._list, nothing(), current, until)
         ends = np.cumsum(sizes)
         return [
@@ -143,9 +145,13 @@ class WindowKeys:
         if table.num_rows:
             self._panes.add(table)
 
-    def answers(self, current: int, until: int) -> list[WindowResult]:
+    def answers(self, current: int, until: int) -> LookingUp[list[WindowResult]]:
         """The best of each window."""
-        return [self._answer(window) for window in range(current, until + 1)]
+        found: list[WindowResult] = []
+        for window in range(current, until + 1):
+            result = yield from self._answer(window)
+            found.append(result)
+        return found
 
     def skip(self, window: int) -> None:
         """Forget windows."""
@@ -159,15 +165,16 @@ class WindowKeys:
         """Take in the partial aggregates again."""
         self.add(table, oldest=0)
 
-    def _answer(self, window: int) -> WindowResult:
+    def _answer(self, window: int) -> LookingUp[WindowResult]:
         columns = self._panes.move_to(*self._query.window.panes_in(window))
         kept = len(self._panes)
         if not len(columns.slots):
             # The window's keys may all belong to other shards.
             result = WindowResult(Items.empty(), kept)
+        elif self._refresher is None:
+            result = self._by_stream(self._view(window, columns), kept)
         else:
-            rank = self._by_stream if self._refresher is None else self._by_both
-            result = rank(self._view(window, columns), kept)
+            result = yield from self._by_both(self._view(window, columns), kept)
         self.skip(window)
         return result
 
@@ -190,12 +197,12 @@ class WindowKeys:
         unscored = int(np.count_nonzero(~np.isfinite(scores)))
         return window_result(view, best, scores[best], kept, Counts(bad_score=unscored))
 
-    def _by_both(self, view: WindowView, kept: int) -> WindowResult:
+    def _by_both(self, view: WindowView, kept: int) -> LookingUp[WindowResult]:
         """The best by the stream and the replica, which is refreshed first."""
         assert self._refresher is not None  # noqa: S101  for the type checker
         if isinstance(self._refresher, Nominations):
             return WindowResult(Items.empty(), kept, offer=self._refresher.offer(view))
-        ranking = self._refresher.refresh(view)
+        ranking = yield from self._refresher.refreshing(view)
         counts = Counts(bad_score=ranking.unscored, forgotten=ranking.forgotten)
         return window_result(view, ranking.rows, ranking.scores, kept, counts, ranking)
 

@@ -191,14 +191,13 @@ class Purse:
     def _share(self, window: int) -> float:
         return float(self.shard.share(self.budget.fetches or 0, window))
 
-    def allowance(self, seconds_used: float = 0.0) -> int:
+    def allowance(self) -> int:
         """How many keys may be fetched now; without a limit, more than any window has."""
         if self.budget.unlimited:
             return sys.maxsize
         if self.budget.deadline is not None:
-            left = self.budget.deadline / 1_000 - seconds_used
             # One at least: a source that was slow once is found fast again only by asking.
-            return max(1, int(left / self.seconds_per_fetch)) if left > 0 else 0
+            return max(1, int(self.budget.deadline / 1_000 / self.seconds_per_fetch))
         return int(self.tokens)
 
     def worthwhile(self, worths: FloatArray) -> int:

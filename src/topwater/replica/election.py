@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from topwater.model import IntArray
+from topwater.replica.appraisal import Appraised
 from topwater.replica.budget import Purse
 from topwater.replica.learners import Learners
 from topwater.replica.proposals import Proposal
@@ -33,8 +34,10 @@ class Election:
         self._learners = learners
         self._purse = purse
 
-    def elect(self, proposal: Proposal, allowance: int) -> IntArray:
+    def elect(self, proposal: Proposal, allowance: int) -> Appraised:
         """The first distinct rows that may be spent on; keys never asked for come first.
+
+        These are worth more than any other; what the others are worth, not every policy says.
 
         A key whose first fetch failed is left to the policy: keys that always fail would keep
         all others from being fetched. Without a limit the rest of the window follows, as what a
@@ -42,26 +45,28 @@ class Election:
         """
         settings = self._settings
         if settings.reads_nothing:
-            return np.empty(0, np.int64)
+            return _new(np.empty(0, np.int64))
         if settings.reads_every_key or settings.reads_all_candidates:
             return self._all_of(proposal)
-        new = self._never_asked(proposal, allowance)
-        if len(new) >= allowance and not self._must_rank:
+        new = _new(self._never_asked(proposal, allowance))
+        if len(new.rows) >= allowance and not self._must_rank:
             return new
         ranked = self._ranked(replace(proposal, most=allowance, new_first=True))
-        return np.concatenate([new, ranked])[:allowance]
+        both = new.and_more(ranked.rows, ranked.worth)
+        return Appraised(both.rows[:allowance], both.worth[:allowance])
 
-    def _all_of(self, proposal: Proposal) -> IntArray:
+    def _all_of(self, proposal: Proposal) -> Appraised:
         """As :meth:`elect`, whatever the allowance is."""
-        new = self._never_asked(proposal, len(proposal))
-        elected = np.concatenate([new, self._ranked(proposal)])
+        new = _new(self._never_asked(proposal, len(proposal)))
+        ranked = self._ranked(proposal)
+        elected = new.and_more(ranked.rows, ranked.worth)
         if not self._settings.reads_every_key:
             return elected
         left = proposal.inside.copy()
-        left[elected] = False
+        left[elected.rows] = False
         rest = np.flatnonzero(left)
         order = np.argsort(proposal.at("keys", rest), kind="stable")
-        return np.concatenate([elected, rest[order]])
+        return elected.and_more(rest[order], np.zeros(len(rest)))
 
     def _never_asked(self, proposal: Proposal, most: int) -> IntArray:
         """The best keys of the window that were never asked for."""
@@ -83,13 +88,23 @@ class Election:
         carries = self._purse.budget.carry_over
         return carries and isinstance(policy, Worth) and policy.values.moves
 
-    def _ranked(self, proposal: Proposal) -> IntArray:
+    def _ranked(self, proposal: Proposal) -> Appraised:
         """The policy's choice of the others, without what is put off for later windows."""
         policy = self._learners.policy
         if self._puts_off and isinstance(policy, Worth):
             # The purse wants to know of all that is offered.
             offered = policy.appraise(replace(proposal, most=None, new_first=True))
-            return offered.rows[: self._purse.worthwhile(offered.worth)]
-        ranked = policy.rank(proposal)
-        new = proposal.inside[ranked] & (proposal.at("asked", ranked) == NEVER)
-        return np.asarray(ranked[~new])
+            most = self._purse.worthwhile(offered.worth)
+            return Appraised(offered.rows[:most], offered.worth[:most])
+        if isinstance(policy, Worth):
+            found = policy.appraise(proposal)
+        else:
+            rows = policy.rank(proposal)
+            found = Appraised(rows, np.full(len(rows), np.nan))
+        old = ~proposal.inside[found.rows] | (proposal.at("asked", found.rows) != NEVER)
+        return Appraised(found.rows[old], found.worth[old])
+
+
+def _new(rows: IntArray) -> Appraised:
+    """Keys never asked for come before all others."""
+    return Appraised(rows, np.full(len(rows), np.inf))

@@ -1,10 +1,16 @@
-"""What is looked up: ask the source, write the replica, and let everybody learn."""
+"""What is looked up: ask the source, write the replica, and let everybody learn.
+
+A ranking that looks something up is a generator: it gives a :class:`Demand`, and goes on with what
+came. So it does not matter who asks: the ranking itself (:func:`alone`), or somebody who asks for
+several rankings at once.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +32,43 @@ if TYPE_CHECKING:
     from topwater.replica.learners import Learners
     from topwater.replica.proposals import Proposal
     from topwater.replica.store import Replica
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What a ranking would like to look up for a window.
+
+    Attributes
+    ----------
+    keys
+        The most worthwhile first.
+    worth
+        What knowing each is worth by the policy: infinite for a key never asked for, as these come
+        before all others; not a number if the policy does not say.
+    now
+        When the window closes.
+    """
+
+    keys: KeyArray
+    worth: FloatArray
+    now: Millis
+
+
+LookingUp: TypeAlias = Generator[Demand, Fetched | None, T]
+"""Gives what it would like to look up, and is sent what came for the first of the keys; or None,
+if it should ask by itself."""
+
+
+def alone(ranking: LookingUp[T]) -> T:
+    """Let a ranking ask by itself."""
+    try:
+        while True:
+            next(ranking)
+    except StopIteration as done:
+        found: T = done.value
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +151,7 @@ class Fetcher:
     def look_up(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> LookUps:
         """Fetch these rows of a proposal, within ``deadline`` seconds."""
         keys = proposal.at("keys", rows)
-        return self.take_in(proposal, rows, self._ask(keys, proposal.now, deadline))
+        return self.take_in(proposal, rows, ask(self._source, keys, proposal.now, deadline))
 
     def take_in(self, proposal: Proposal, rows: IntArray, got: Fetched) -> LookUps:
         """Remember what came for these rows of a proposal, learn from it, and pay for it."""
@@ -120,17 +163,10 @@ class Fetcher:
         believed = True if finite.any() else np.isin(why, STATED)
         good = got.ok & (finite | (np.isnan(before) & believed))
         self._remember(proposal, rows, np.where(finite, got.values, np.nan), good, why)
-        self._pay(len(rows), got)
+        pay(self._purse, got)
         bad = int(np.count_nonzero(got.ok & ~finite))
         problems, lacks = tuple(got.problems().items()), tuple(got.lacks().items())
         return LookUps(keys, bad, got.seconds, problems, _first(keys, before, got), lacks)
-
-    def _ask(self, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
-        if not len(keys):
-            return Fetched(np.empty(0), np.empty(0, bool))
-        if isinstance(self._source, Seeks):
-            self._source.seek(now)
-        return self._source.fetch(keys, deadline)
 
     def _remember(
         self,
@@ -160,11 +196,22 @@ class Fetcher:
         if not again.all():
             self._learners.meet(replica.numbers())
 
-    def _pay(self, asked: int, got: Fetched) -> None:
-        answered = int(np.count_nonzero(got.ok))
-        # A source that fails at once is not a cheap one: then only a long time tells something.
-        telling = answered > 0 or got.seconds > self._purse.seconds_per_fetch
-        self._purse.spend(asked, answered, got.seconds if telling else 0.0)
+
+def ask(source: Source, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
+    """The values of keys at a time, within ``deadline`` seconds."""
+    if not len(keys):
+        return Fetched(np.empty(0), np.empty(0, bool))
+    if isinstance(source, Seeks):
+        source.seek(now)
+    return source.fetch(keys, deadline)
+
+
+def pay(purse: Purse, got: Fetched) -> None:
+    """Tell a purse what look-ups cost."""
+    answered = int(np.count_nonzero(got.ok))
+    # A source that fails at once is not a cheap one: then only a long time tells something.
+    telling = answered > 0 or got.seconds > purse.seconds_per_fetch
+    purse.spend(len(got.ok), answered, got.seconds if telling else 0.0)
 
 
 def _reasons(got: Fetched, finite: BoolArray) -> KeyArray:

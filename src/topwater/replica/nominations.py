@@ -15,7 +15,6 @@ budget, so they grow as the replica does, and are bounded as it is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,7 +63,6 @@ class Nominations:
     """
 
     by_rows = False
-    least_seconds = 0.0
 
     def __init__(self, terms: Terms, shard: Shard) -> None:
         settings: RefreshSettings = terms.settings
@@ -76,7 +74,7 @@ class Nominations:
         fetches = settings.budget.fetches
         self._budget = IN_TIME if fetches is None else fetches
 
-    def begin(self, within: float = math.inf) -> None:
+    def begin(self, most: int | None = None) -> None:
         """Nothing is looked up here, so no deadline counts."""
 
     def offer(self, view: WindowView) -> Offer:

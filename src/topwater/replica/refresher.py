@@ -11,7 +11,6 @@ Policies rank and sources fetch; only the election knows the budget.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -25,7 +24,7 @@ from topwater.replica.budget import Purse
 from topwater.replica.election import Election
 from topwater.replica.estimates import JUDGED, Estimates
 from topwater.replica.learners import Learners
-from topwater.replica.look_ups import Fetcher, LookUps
+from topwater.replica.look_ups import Demand, Fetcher, LookingUp, LookUps, alone
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposals, Truth
 from topwater.replica.refresh_settings import RefreshSettings
@@ -104,30 +103,30 @@ class Refresher:
         self._fetcher = Fetcher(source, replica, learners, self.purse)
         self._estimates = Estimates(terms, replica, values, learners.beliefs)
         self._time = TimeLeft(clock)
+        self._most: int | None = None
 
     def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
         """Begin with values that are known already, without cost."""
         self.replica.put(self.replica.slots(keys), values, at)
         self.learners.beliefs.values.start(values)
 
-    def begin(self, within: float = math.inf) -> None:
+    def begin(self, most: int | None = None) -> None:
         """Say that work on the next window begins: its deadline counts from here.
 
-        ``within`` is for rankings that share a deadline: the seconds that are this one's.
+        ``most`` is for rankings that share a deadline: so many keys could be looked up by then.
         """
-        self._time.begin(within)
-
-    @property
-    def least_seconds(self) -> float:
-        """With less time than this, a look-up would hardly come back."""
-        # Half of a short time is kept for ranking.
-        return 2.0 * self.purse.seconds_per_fetch
+        self._time.begin()
+        self._most = most
 
     def refresh(self, view: WindowView, *, hold: bool = False) -> Ranking:
         """Spend what may be spent on a window, and rank it.
 
         Nothing of the window's keys is forgotten if they are on ``hold``.
         """
+        return alone(self.refreshing(view, hold=hold))
+
+    def refreshing(self, view: WindowView, *, hold: bool = False) -> LookingUp[Ranking]:
+        """The same, for somebody who looks up what several rankings want."""
         self._time.start_window()
         if not view.placed:
             view = view.at(self.replica.lend(view.keys))
@@ -136,11 +135,14 @@ class Refresher:
         self.replica.hear(slots, view.last_event)
         proposal = self._proposals.propose(view, slots, self._scores(view, slots))
         self.purse.begin(view.index)
-        deadline = self.settings.budget.seconds
-        allowance = self.purse.allowance(self._time.withheld(deadline))
+        allowance = self.purse.allowance() if self._most is None else self._most
         elected = self._election.elect(proposal, allowance)
-        seconds = self._time.for_fetching(deadline)
-        look_ups = self._fetcher.look_up(proposal, elected, seconds)
+        got = yield Demand(proposal.at("keys", elected.rows), elected.worth, proposal.now)
+        if got is None:
+            seconds = self._time.for_fetching(self.settings.budget.seconds)
+            look_ups = self._fetcher.look_up(proposal, elected.rows, seconds)
+        else:
+            look_ups = self._fetcher.take_in(proposal, elected.rows[: len(got.ok)], got)
         self._time.end_fetch()
         ranking = self._ranked(view, slots, look_ups)
         self.replica.reclaim()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from topwater.protocols import Clock
 
 _SPARE, _REMEMBERED = 0.05, 0.95
@@ -24,20 +22,11 @@ class TimeLeft:
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or _Standing()
         self._begun: float | None = None
-        self._within = math.inf
         self._started = self._fetched = self._ranking = 0.0
 
-    def begin(self, within: float = math.inf) -> None:
-        """Work on the next windows begins: their deadlines count from here, one after the other.
-
-        ``within`` is for rankings that share a deadline: the seconds that are this one's.
-        """
+    def begin(self) -> None:
+        """Work on the next windows begins: their deadlines count from here, one after the other."""
         self._begun = self._clock.now()
-        self._within = within
-
-    def withheld(self, deadline: float | None) -> float:
-        """What of a window's seconds is left to other rankings."""
-        return 0.0 if deadline is None else max(0.0, deadline - self._within)
 
     def start_window(self) -> None:
         """Work on a window begins, if it did not begin already."""
@@ -47,7 +36,6 @@ class TimeLeft:
         """What remains of the window's seconds, without what ranking will take."""
         if deadline is None:
             return None
-        deadline = min(deadline, self._within)
         return deadline - (self._clock.now() - self._started + self._reserve(deadline))
 
     def end_fetch(self) -> None:

@@ -80,7 +80,7 @@ class Batched(Around):
             failed(part, "late") if each is None else each
             for part, each in zip(parts, found, strict=True)
         ]
-        return _joined(got, time.monotonic() - begun)
+        return joined(got, time.monotonic() - begun)
 
     def _ask(self, keys: KeyArray, until: float) -> Fetched:
         left = until - time.monotonic()
@@ -94,7 +94,8 @@ class Batched(Around):
         super().close()
 
 
-def _joined(parts: list[Fetched], seconds: float) -> Fetched:
+def joined(parts: list[Fetched], seconds: float) -> Fetched:
+    """What several calls gave, one after the other; at least one."""
     ok = np.concatenate([part.ok for part in parts])
     told = any(part.why is not None for part in parts)
     why = np.concatenate([reasons(part) for part in parts]) if told else None
