@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.oracle import REDUCE, Seen
+from tests.support.timing import effort
 from topwater.errors import QueryError
 from topwater.scoring.aggregates import FUNCTIONS, Aggregate, Aggregation
 
@@ -130,3 +131,36 @@ def test_what_is_no_aggregate(text: Any) -> None:
         Aggregate.parse(text, field="take.x")
     assert caught.value.field == "take.x"
     assert caught.value.fix
+
+
+def crowded(rows: int, keys: int) -> tuple[pa.Table, pa.Table]:
+    """The same rows twice, with keys that Arrow can tell apart, and with keys that it can't."""
+    rng = np.random.default_rng(5)
+    key = rng.integers(0, keys, rows)
+    columns = {
+        "pane": rng.integers(0, 3, rows),
+        "key": key,
+        "time": rng.integers(0, 1_000, rows),
+        "from v": rng.random(rows),
+    }
+    return pa.table(columns), pa.table(columns | {"key": key << 40})
+
+
+@pytest.mark.parametrize("names", [["count"], ["sum", "mean", "min"], [*FUNCTIONS]])
+def test_keys_that_crowd_in_arrows_table_have_the_same_aggregates(names: list[str]) -> None:
+    aggregation = Aggregation({name: ALL[name] for name in names})
+    plain, shifted = map(aggregation.partials, crowded(30_000, 5_000))
+    order = [("pane", "ascending"), ("key", "ascending")]
+    plain, shifted = plain.sort_by(order), shifted.sort_by(order)
+    assert shifted.column("key").to_numpy().tolist() == [k << 40 for k in plain["key"].to_pylist()]
+    assert shifted.schema == plain.schema
+    assert shifted.drop_columns("key").equals(plain.drop_columns("key"))
+
+
+def test_a_million_multiples_of_a_power_of_two_take_no_minutes() -> None:
+    """They took four minutes: all stood in one place of Arrow's hash table."""
+    aggregation = Aggregation({"n": ALL["count"]})
+    plain, shifted = crowded(300_000, 2**23)
+    usual = effort(lambda: aggregation.partials(plain), 0.0)
+    enough = 20 * usual
+    assert effort(lambda: aggregation.partials(shifted), enough) < enough
