@@ -191,9 +191,9 @@ class GroupedMonitor:
         self._event_time.restore(facts["clock"])
         self._current = facts["current"]
         self._counts = Counts(**facts["counts"])
-        # A state of before look-ups went out together has no cost of all groups.
-        if self._look_ups is not None and facts.get("look_ups") is not None:
-            self._look_ups.restore_facts(facts["look_ups"])
+        told = facts["look_ups"]
+        if self._look_ups is not None:
+            self._look_ups.restore_facts(told)
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
