@@ -140,7 +140,7 @@ def grant(demands: Sequence[Demand], window: int, most: int | None = None) -> Gr
     >>> one, other = (Demand(np.array(keys), np.ones(3), 0) for keys in ([7, 8, 9], [4, 7, 5]))
     >>> granted = grant([one, other], window=0, most=3)
     >>> granted.keys.tolist(), [at.tolist() for at in granted.where]
-    ([4, 7, 8], [[1, 2], [0, 1]])
+    ([7, 4, 8], [[0, 2], [1, 0]])
     """
     if not demands:
         return Granted(np.empty(0, np.int64), [])
