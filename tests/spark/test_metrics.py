@@ -148,3 +148,13 @@ def test_what_was_not_observed_is_none_or_zero() -> None:
         rows_per_second=4.5,
         batch_ms=2_000,
     )
+
+
+def test_what_shards_tell_of_their_states_is_added_up() -> None:
+    first = {"kept": 1, "came": 5, "written": 7, "held": 9, "closing_ms": 3}
+    second = {"rebuilt": 1, "came": 1, "written": 1, "held": 2, "closing_ms": 8}
+    found = Progress.of(told(topwater=Row(windows=1, figures=[first, second])))
+    assert found is not None
+    assert (found.state_kept, found.state_rebuilt, found.state_caught_up) == (1, 1, 0)
+    assert (found.state_came, found.state_written, found.state_bytes) == (6, 8, 11)
+    assert found.closing_ms == 8

@@ -158,7 +158,7 @@ def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
 
 @pytest.mark.timeout(900)
 def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan())
+    folder = prepared(tmp_path, Plan(keys=10_000))
     kill_and_restart(folder, kills=2, seed=1)
     check(spark, folder)
 
@@ -170,8 +170,9 @@ def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Pat
         Plan(files=100),
         Plan(name="last-and-sum", files=100, own=True),
         Plan(name="each", files=100),
+        Plan(files=100, keys=100_000),
     ],
-    ids=["worth", "our own source", "reduced in Java"],
+    ids=["worth", "our own source", "reduced in Java", "many keys"],
 )
 def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     folder = prepared(tmp_path, plan)
@@ -262,12 +263,13 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     address = f"spark://127.0.0.1:{port}"
-    daemon = ["--host", "127.0.0.1", "--webui-port", "0"]
-    commands = [["master.Master", *daemon, "--port", port]]
+    page = ["--webui-port", "0"]
+    commands = [["master.Master", "--host", "127.0.0.1", "--port", port, *page]]
     for number in range(workers):
-        work = str(folder / f"work-{number}")
-        size = ["--cores", "1", "--memory", "1g", "--work-dir", work]
-        commands.append(["worker.Worker", *daemon, *size, address])
+        # As on machines of their own: Spark starts no copy of a task where it already runs.
+        host = ["--host", f"127.0.0.{number + 1}"]
+        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{number}")]
+        commands.append(["worker.Worker", *host, *page, *size, address])
     log = (folder / "cluster.log").open("wb")
     running = [
         subprocess.Popen(  # noqa: S603
@@ -304,3 +306,14 @@ def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path, p
     with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
         driver.finish()
     check(spark, folder)
+
+
+@pytest.mark.soak
+def test_copies_of_slow_tasks_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """Two attempts at once, on two machines; now the first is ready first, and now the second."""
+    folder = prepared(tmp_path, Plan(files=30, stall=2.0))
+    java = spark._jvm.java.lang.System.getenv("JAVA_HOME")  # type: ignore[union-attr]
+    with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
+        driver.finish()
+    check(spark, folder)
+    assert len(list(folder.glob("copy-*"))) >= 5

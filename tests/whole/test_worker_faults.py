@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -13,7 +13,7 @@ from pyspark.errors import StreamingQueryException
 
 from tests.support.faulty_processor import install
 from tests.support.scenarios import answered_in_shards, read_stream, scenario, written
-from topwater.spark import answers_from, start, topk
+from topwater.spark import Progress, answers_from, start, topk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ class Run:
         self.faults: dict[int, str] = {}
         self._spark, self._folder = spark, folder
         self._found: dict[int, pa.Table] = {}
-        self._seen: dict[int, dict[str, int]] = {}
+        self._seen: dict[int, Progress] = {}
         self.ends = 0
         events = read_stream(spark, written(folder / "in", self.scenario.files), "bigint")
         self._rows = topk(events, self.scenario.query, self.scenario.source, shards=SHARDS)
@@ -64,10 +64,9 @@ class Run:
             raise
         finally:
             for each in running.recentProgress:
-                told: Any = each.observedMetrics.get("topwater")
+                told = Progress.of(each)
                 if told is not None:
-                    names = ("state_kept", "state_caught_up", "state_rebuilt")
-                    self._seen[each.batchId] = {name: told[name] for name in names}
+                    self._seen[each.batchId] = told
         return True
 
     def _take(self, rows: DataFrame, number: int) -> None:
@@ -93,7 +92,7 @@ class Run:
     @property
     def rebuilt(self) -> list[int]:
         """The micro-batches in which a monitor was built from the journal."""
-        return [number for number, each in sorted(self._seen.items()) if each["state_rebuilt"]]
+        return [number for number, each in sorted(self._seen.items()) if each.state_rebuilt]
 
     def check(self) -> None:
         """Each window once, and answered as without a fault."""

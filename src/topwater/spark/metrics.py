@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from topwater.redaction import redacted
+from topwater.spark.answer_rows import FIGURES
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class Progress:
             return None
         seen: dict[str, Any] = observed.asDict()
         seen["bad_values"] = seen.pop("bad", 0)
+        seen |= _of_state(seen.pop(FIGURES, None) or [])
         known = {each.name for each in fields(cls)}
         # A sum over no rows is null. A mean is, too, and stays so.
         counts = {
@@ -189,6 +191,13 @@ class Progress:
             rows_per_second=told.processedRowsPerSecond,
             batch_ms=told.batchDuration,
         )
+
+
+def _of_state(figures: list[dict[str, int]]) -> dict[str, int]:
+    """What the shards tell of their states, of all of them."""
+    found = {f"state_{name}": count for name, count in _summed(figures).items()}
+    found.pop("state_closing_ms", None)
+    return found | {"closing_ms": max((each.get("closing_ms", 0) for each in figures), default=0)}
 
 
 def _summed(problems: list[dict[str, int]]) -> dict[str, int]:

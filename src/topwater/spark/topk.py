@@ -51,9 +51,6 @@ if TYPE_CHECKING:
     from topwater.protocols import Source
     from topwater.query import TopKQuery
 
-FIGURES_TOLD = ("came", "kept", "caught_up", "rebuilt", "written", "held")
-"""What is told of the state; see :class:`topwater.spark.metrics.Progress`."""
-
 OBSERVED = "topwater"
 """The name of the metrics that Spark observes, and of what a result's schema says of its query."""
 
@@ -199,8 +196,8 @@ def _metrics() -> list[Column]:
         F.count_if("missed").alias("missed"),
         F.count_if("nothing_usable").alias("nothing_usable"),
         F.collect_list("problems").alias("problems"),
-        *(F.sum(F.col("figures")[name]).alias(f"state_{name}") for name in FIGURES_TOLD),
-        F.max(F.col("figures")["closing_ms"]).alias("closing_ms"),
+        # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
+        F.collect_list("figures").alias(FIGURES),
     ]
 
 
