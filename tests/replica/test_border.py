@@ -10,8 +10,9 @@ import pytest
 from tests.support.election_worlds import SCORES, Workload
 from tests.support.looping import proposal_of
 from topwater.replica import Refresher
-from topwater.replica.beliefs import ValueModel
 from topwater.replica.border import Border
+from topwater.replica.prospects import Prospects
+from topwater.replica.worth import Worth
 
 
 def borders(workload: Workload, windows: int = 3) -> list[tuple[Any, Border]]:
@@ -22,9 +23,13 @@ def borders(workload: Workload, windows: int = 3) -> list[tuple[Any, Border]]:
         scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
         proposal = refresher._proposals.propose(view, slots, scores)
         beliefs = refresher.learners.beliefs
-        found.append((proposal, Border(proposal, beliefs.values, beliefs.aim)))
+        found.append((proposal, border_of(proposal, beliefs)))
         refresher.refresh(view)
     return found
+
+
+def border_of(proposal: Any, beliefs: Worth) -> Border:
+    return Border(proposal, beliefs, Prospects(beliefs, proposal))
 
 
 def workload_of(score: str, **more: Any) -> Workload:
@@ -43,11 +48,11 @@ def test_what_is_said_not_to_matter_costs_the_answer_nothing(score: str, spread:
 
 def test_a_row_that_is_shown_matters_wherever_it_is() -> None:
     """With more shown than are judged in any case; whatever moves falls below the border."""
-    values = ValueModel()
-    values.start(np.linspace(-1.0, 1.0, 50))
+    beliefs = Worth(aim="accuracy")
+    beliefs.values.start(np.linspace(-1.0, 1.0, 50))
     ranking = np.arange(800.0, 0.0, -1.0)
     proposal = proposal_of(800, k=600, ranking=ranking, bounds_at=lambda _, low, high: (low, high))
-    border, rows = Border(proposal, values, "accuracy"), np.arange(800)
+    border, rows = border_of(proposal, beliefs), np.arange(800)
     matters = border.may_matter(rows)
     assert matters.tolist() == [True] * 600 + [False] * 200
     loss = border.loss(rows, border.could_score(rows))
@@ -67,7 +72,8 @@ def test_contested_rows_are_those_that_could_cross_the_border(score: str, k: int
         tried = border.could_score(rows)
         shown = proposal.position < min(k, len(proposal.ranking))
         now = proposal.places.score_of(rows)
-        low, high = np.minimum(now, tried.min(axis=1)), np.maximum(now, tried.max(axis=1))
+        scores = tried.scores
+        low, high = np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
         floor = -np.inf if border.room else low[shown].min()
         crosses = np.where(shown, low < high[~shown].max(initial=-np.inf), high > floor)
         if crosses.any():

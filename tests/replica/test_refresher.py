@@ -313,10 +313,8 @@ def test_the_replica_is_bounded_and_what_was_learnt_of_forgotten_keys_is_gone() 
                     empty = math.nan if name == "best_before" else 0.0
                     left = np.asarray(column.flatten())
                     assert np.array_equal(left, np.full(len(left), empty), equal_nan=True), name
-            shares = refresher.learners.beliefs.rates._share.at(used)
-            assert refresher.learners.beliefs.rates.pooled == pytest.approx(
-                shares.sum(axis=0), abs=1e-9
-            )
+            polled = refresher.learners.beliefs.rates.polled()
+            assert np.isin(polled, used).all()
 
 
 def test_a_window_larger_than_the_limit_is_answered_whole() -> None:

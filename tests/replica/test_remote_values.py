@@ -1,4 +1,4 @@
-"""What is taken for a remote value: what is remembered, the mean of the known, or a default."""
+"""What is taken for a remote value: what is remembered, the median of the known, or a default."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_values_follow_whatever_happens_to_the_replica(default: float | None) ->
         used = replica.used()
         value, known = replica.value[used], replica.known(used)
         finite = np.sort(value[np.isfinite(value)])
-        typical = finite.mean() if len(finite) else default or 0.0
+        typical = np.median(finite) if len(finite) else default or 0.0
         right = np.where(
             known, value if default is None else np.nan_to_num(value, nan=3.0), typical
         )

@@ -17,8 +17,8 @@ from tests.support.looping import (
     query_of,
     random_events,
 )
-from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.budget import Budget, Purse
+from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.utility import gains
 from topwater.replica.worth import Worth
 from topwater.testing import Scripted
@@ -65,11 +65,14 @@ def workload_query(policy: str = "worth", **more: Any) -> Any:
 
 
 def test_worth_beats_chance_and_age() -> None:
-    for seed in (1, 2):
+    ahead = []
+    for seed in (1, 2, 3, 4):
         events, script = simulated(seed, coincide=False)
         found = {each: quality(workload_query(each), events, script) for each in ("worth", "lru")}
         found["rnd"] = quality(workload_query("rnd"), events, script)
-        assert found["worth"] > max(found["lru"], found["rnd"]) + 0.04, found
+        ahead.append(found["worth"] - max(found["lru"], found["rnd"]))
+    assert min(ahead) > 0.02, ahead
+    assert np.mean(ahead) > 0.04, ahead
 
 
 def test_the_estimated_precision_is_near_the_truth() -> None:

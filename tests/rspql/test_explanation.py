@@ -44,7 +44,9 @@ approximate:
     last value that came, and their rows say how old it is
   - however many look-ups there are, worth makes none that it expects to leave the answer as it
     is; WITH BUDGET UNLIMITED looks up every key of the window
-  - a key whose ?followerCount was never looked up is ranked with the mean of the known values
+  - a key whose ?followerCount was never looked up is ranked with the median of the known values
+  - of the look-ups, 5% go to keys drawn at random from those never looked up, where there are
+    more of these than look-ups
   - each answer carries an estimate of how accurate it is
 
 unlike SPARQL over all triples of a window:

@@ -38,7 +38,7 @@ exact:
 approximate:
   - followers: a window may have more keys than are looked up for it; the others keep the last
     value that came, and their rows say how old it is
-  - a key whose followers was never looked up is ranked with the mean of the known values
+  - a key whose followers was never looked up is ranked with the median of the known values
   - each answer carries an estimate of how accurate it is"""
 
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.replica import Ranking, Refresher, WindowView
-from topwater.replica.beliefs import ValueModel
+from topwater.replica.border import Tried
+from topwater.replica.election import _shuffled
 from topwater.replica.look_ups import LookUps
 from topwater.replica.policies import (
     AtRandom,
@@ -26,13 +27,16 @@ from topwater.replica.policies import (
     by_age,
     shuffled,
 )
+from topwater.replica.population import NOBODY, Population
+from topwater.replica.possible_worlds import decided
+from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.store import NEVER
 from topwater.replica.ttl import TimeToLive
 from topwater.replica.utility import Aim, Utility, gains, weights
+from topwater.replica.ways_to_move import Moved, Passed
 from topwater.replica.worth import Worth
 
 _LONG_AGO: Millis = -(2**53)
-_QUANTILES = 32
 _WORLDS = 128
 _JUDGED = 512
 _DOUBTFUL = 0.02
@@ -66,6 +70,8 @@ class FullProposal:
     score_at: Callable[[IntArray, FloatArray], FloatArray]
     truth: Any = None
     most: int | None = None
+    population: Population = NOBODY
+    by_one: bool = False
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -142,6 +148,8 @@ class FullRefresher(Refresher):
             ranking=scores[order],
             score_at=score_at,
             truth=self._proposals._truth,
+            population=self.values.population,
+            by_one=len(view.values) == 1,
         )
 
     def _rows(self, view: WindowView, slots: IntArray, order: IntArray) -> IntArray:
@@ -159,12 +167,20 @@ class FullRefresher(Refresher):
         if self.settings.reads_nothing:
             return np.empty(0, np.int64)
         unknown = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
+        if self._competes(proposal):
+            drawn = full_explored(proposal, unknown, allowance, self.settings.seed)
+            ranked = self._by_policy(proposal, unknown[:0])
+            return np.concatenate([drawn, ranked[~np.isin(ranked, drawn)]])[:allowance]
         unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
         elected = np.concatenate([unknown, self._by_policy(proposal, unknown)])
         if self.settings.reads_every_key:
             rest = np.flatnonzero(proposal.inside)
             return np.concatenate([elected, rest[~np.isin(rest, elected)]])
         return elected if self.settings.reads_all_candidates else elected[:allowance]
+
+    def _competes(self, proposal: FullProposal) -> bool:
+        bounded = not (self.settings.reads_every_key or self.settings.reads_all_candidates)
+        return bounded and isinstance(self.learners.policy, Worth) and proposal.population.usable
 
     def _by_policy(self, proposal: FullProposal, unknown: IntArray) -> IntArray:
         policy = self.learners.policy
@@ -220,18 +236,48 @@ class FullRefresher(Refresher):
             return float(known.mean()), float(known.mean())
         rng = np.random.default_rng([self.settings.seed, view.index])
         value = self.values.of_slots(slots[rows])
-        moved = rng.random((_WORLDS, len(rows))) < stale[rows]
         usual = np.where(np.isnan(value), model.mean, value)
-        worlds = np.where(moved, drawn(model, usual, rng), value)
+        worlds = drawn(self._moved(slots[rows], usual, view.end), value, stale[rows], rng)
+        # Beyond the first keys, what is expected is a matter of definition.
+        believed = self.terms.scores(view.values, self.values.of_slots(slots))
+        others = self._estimates._others(view.at(slots), believed, order, rows)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
         scores = self.terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
+        if others is not None:
+            scores = np.concatenate([scores, others], axis=1)
         return full_fare(scores, min(k, len(order)), k)
 
+    def _moved(self, slots: IntArray, values: FloatArray, now: Millis) -> Moved:
+        beliefs = self.learners.beliefs
+        passed = beliefs.passed(slots, now, self.replica, self.values.population)
+        return beliefs.moved(slots, values, passed)
 
-def drawn(model: ValueModel, values: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """All values, after a change in each world."""
-    every = np.arange(_WORLDS * len(values))
-    return model.draw(values, _WORLDS, every, rng).reshape(_WORLDS, len(values))
+
+def drawn(
+    could_be: Moved, values: FloatArray, stale: FloatArray, rng: np.random.Generator
+) -> FloatArray:
+    """All values in each world: as they were, or after a change."""
+    chosen = rng.bit_generator.random_raw(_WORLDS * len(values))
+    columns = np.tile(np.arange(len(values)), _WORLDS)
+    changed = could_be.draw(columns, decided(chosen, 1), decided(chosen, 2))
+    moved = decided(chosen, 0).reshape(_WORLDS, -1) < stale
+    return np.where(moved, changed.reshape(_WORLDS, len(values)), values)
+
+
+def full_explored(proposal: FullProposal, unknown: IntArray, allowance: int, seed: int) -> IntArray:
+    """Some of the keys never asked for, drawn from all of them by when they spoke last."""
+    rng = np.random.default_rng([seed, proposal.window, 2])
+    if len(unknown) <= allowance or not (count := int(allowance * 0.05 + rng.random())):
+        return unknown[:0]
+    lots = _shuffled(proposal.last_event, int(rng.integers(2**62)))
+    order = unknown[np.lexsort((proposal.keys[unknown], -lots[unknown]))]
+    drawn = {int(lots[row]): int(row) for row in reversed(order[:count])}
+    return np.array(sorted(drawn.values()), np.int64)
+
+
+def _bits(score: float, alone: bool) -> int:
+    with np.errstate(over="ignore"):
+        return int(np.float32(score).view(np.uint32)) >> (19 if alone else 20)
 
 
 def full_rank(policy: Policy, proposal: FullProposal) -> IntArray:
@@ -276,15 +322,43 @@ class FullWorth:
         stale = self.policy.stale(
             slots, proposal.now, proposal.fetched[rows], proposal.hinted[rows]
         )
-        uses = self._uses(rows, self.rates.of(slots))
+        seconds = seconds_since(proposal.fetched[rows], proposal.now)
+        uses = self._uses(rows, self.rates.of(slots, seconds))
         answers = 0.5 ** proposal.vain[rows]
-        scores = self._could_score(rows)
-        alone = stale * self._loss(rows, scores)
+        tried = self._could_score(rows)
+        alone = stale * self._loss(rows, tried)
         together = self._gain(rows, stale)
         worth[rows] = uses * answers * (alone + together) / 2
         doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
-        worth[rows] += _LEAST * doubtful * self._left_over(rows, scores, uses)
+        unseen = np.flatnonzero(proposal.fetched[rows] == NEVER)
+        if not proposal.population.usable or not len(unseen):
+            worth[rows] += _LEAST * doubtful * self._left_over(rows, tried.scores, uses)
+        else:
+            alone = self._loss_by_cell(rows[unseen])
+            value = (alone + together[unseen]) / 2 + _LEAST
+            worth[rows[unseen]] = uses[unseen] * answers[unseen] * value
         return worth
+
+    def _loss_by_cell(self, rows: IntArray) -> FloatArray:
+        """Keys that score alike stand for each other: of each cell the one that scores best."""
+        proposal, points = self.proposal, self.proposal.population.points
+        now = np.append(proposal.ranking, -np.inf)[proposal.position[rows]]
+        scores = np.maximum(now, -1e300)
+        high = scores
+        if not proposal.by_one:
+            high = proposal.score_at(rows, np.full(len(rows), points[-30]))
+            high = np.where(np.isfinite(high), high, -1e300)
+        cells: dict[tuple[int, int], list[int]] = {}
+        for at, pair in enumerate(zip(scores.tolist(), high.tolist(), strict=True)):
+            cells.setdefault(tuple(_bits(each, proposal.by_one) for each in pair), []).append(at)  # type: ignore[arg-type]
+        loss = np.empty(len(rows))
+        for members in cells.values():
+            best = max(members, key=lambda at: (scores[at], high[at]))
+            found = proposal.score_at(np.repeat(rows[best], len(points)), points)
+            found = np.where(np.isfinite(found), found, -np.inf)[None]
+            tried = Tried(found, proposal.population.chances[None])
+            loss[members] = self._loss(rows[[best]], tried)
+        return loss
 
     def _left_over(self, rows: IntArray, scores: FloatArray, uses: FloatArray) -> FloatArray:
         contested = self._contested(rows, scores)
@@ -304,8 +378,7 @@ class FullWorth:
             return gain
         value = proposal.value[rows[near]]
         rng = np.random.default_rng([self.seed, proposal.window])
-        moved = rng.random((_WORLDS, len(near))) < stale[near]
-        could_be = np.where(moved, drawn(self.values, value, rng), value)
+        could_be = drawn(self._moved(rows[near]), value, stale[near], rng)
         worlds = proposal.score_at(np.tile(rows[near], _WORLDS), could_be.ravel())
         worlds = np.where(np.isfinite(worlds), worlds, -np.inf).reshape(could_be.shape)
         believed = proposal.ranking[proposal.position[rows[near]]]
@@ -313,12 +386,18 @@ class FullWorth:
         gain[near] = np.maximum(0.0, found)
         return gain
 
-    def _could_score(self, rows: IntArray) -> FloatArray:
-        value = self.proposal.value[rows]
+    def _moved(self, rows: IntArray) -> Moved:
+        proposal, value = self.proposal, self.proposal.value[rows]
         value = np.where(np.isfinite(value), value, self.values.mean)
-        could_be = self.values.could_be(value, _QUANTILES)
+        slots, seconds = proposal.slots[rows], seconds_since(proposal.fetched[rows], proposal.now)
+        beliefs = self.rates.of(slots, seconds)
+        changes = self.rates.changes(beliefs, seconds, proposal.hinted[rows])
+        return self.policy.moved(slots, value, Passed(seconds, changes, proposal.population))
+
+    def _could_score(self, rows: IntArray) -> Tried:
+        could_be, chances = self._moved(rows).points()
         scores = self.proposal.score_at(np.repeat(rows, could_be.shape[1]), could_be.ravel())
-        return np.where(np.isfinite(scores), scores, -np.inf).reshape(could_be.shape)
+        return Tried(np.where(np.isfinite(scores), scores, -np.inf).reshape(chances.shape), chances)
 
     def _contested(self, rows: IntArray, scores: FloatArray) -> BoolArray:
         low, high, shown = self._reach(rows, scores)
@@ -345,9 +424,10 @@ class FullWorth:
         low, high = np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
         return low, high, np.asarray(place < min(self.proposal.k, n))
 
-    def _loss(self, rows: IntArray, scores: FloatArray) -> FloatArray:
+    def _loss(self, rows: IntArray, tried: Tried) -> FloatArray:
         if not self.values.moves:
             return np.ones(len(rows))
+        scores = tried.scores
         here = self.proposal.position[rows][:, None]
         above = np.searchsorted(-self.proposal.ranking, -scores, side="left")
         truly_at = above - (above > here)
@@ -359,7 +439,7 @@ class FullWorth:
         if not ranked.all():
             absence = Utility.over(n + 1, k, self.aim).absence(truly_at[~ranked])
             loss[~ranked] = np.where(np.isfinite(scores[~ranked]), absence, 0.0)
-        return np.asarray(loss.mean(axis=1))
+        return np.asarray((loss * tried.chances).sum(axis=1))
 
     def _uses(self, rows: IntArray, beliefs: FloatArray) -> FloatArray:
         proposal = self.proposal

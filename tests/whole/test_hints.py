@@ -11,8 +11,8 @@ from topwater.model import FloatArray, IntArray
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.replica import Budget, Refresher, RefreshSettings, WindowView
-from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.look_ups import Polls
+from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.store import Replica
 from topwater.scoring import WeightedSum
 from topwater.windows import Windows
@@ -63,6 +63,7 @@ def said(*, telling: bool) -> FloatArray:
         same = 0.4**hinted if telling else 0.75 ** (seconds / 60)
         changed = rng.random(50) > same
         beliefs.observe(Polls(0, slots, seconds, changed, none, none + 1, hinted))
+        beliefs.pool(slots)
     both = np.repeat(np.array([0, 1]), 50)
     of = beliefs.of(np.tile(slots, 2))
     stale = beliefs.stale(of, np.full(100, 60.0), both)

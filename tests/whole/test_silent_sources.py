@@ -172,16 +172,20 @@ def test_a_source_that_breaks_in_the_middle_keeps_what_it_said(service: str) -> 
 
     good, bad = http(service), http(service, value="ratign")
     found = answers(Breaks())
+    claimed = []
     for answer in found[5:]:
         assert answer.freshness is not None
         assert answer.freshness.nothing_usable
-        assert answer.freshness.precision < 0.9
+        claimed.append(answer.freshness.precision)
         for row in answer.rows:
             assert (row.assumed is None) == (row.age is not None)
+    # One in which all rows are known may be right; most are not.
+    assert max(claimed) < 0.95
+    assert np.mean(claimed) < 0.85
 
 
 def test_two_values_for_a_key_are_told_in_its_row(tmp_path: Path) -> None:
-    """It is ranked by the mean of the others, and says so; in HTTP and SQL alike."""
+    """It is ranked by the median of the others, and says so; in HTTP and SQL alike."""
     path = tmp_path / "shop.db"
     with sqlite3.connect(path) as made:
         made.execute("create table r (id text, n real)")

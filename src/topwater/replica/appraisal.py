@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
-from topwater.replica.border import BLOCK, JUDGED, WIDE, Border
+from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.border import BLOCK, JUDGED, WIDE, Border, Tried
 from topwater.replica.number_order import nth_greatest
 from topwater.replica.possible_worlds import drawn_moves, gain_of_knowing
 from topwater.replica.prospects import MOST_LATER, Outlook, Prospects
+from topwater.replica.store import NEVER
+from topwater.replica.unseen_keys import Cells, UnseenScores
 
 if TYPE_CHECKING:
     from topwater.replica.proposals import Proposal
@@ -30,6 +32,9 @@ _DOUBTFUL = 0.02
 _LEAST = 1e-9
 _LATER = 1e-4
 _ROUNDED_UP = 1.0 + 1e-6
+_GREATEST = 1e300
+_HIGH = -30
+"""A point of the population beyond most others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +67,72 @@ class Appraisal:
     def __init__(self, beliefs: Worth, proposal: Proposal) -> None:
         self._beliefs = beliefs
         self._proposal = proposal
-        self._border = Border(proposal, beliefs.values, beliefs.aim)
         self._prospects = Prospects(beliefs, proposal)
+        self._border = Border(proposal, beliefs, self._prospects)
 
     def best(self, rows: IntArray, most: int | None = None) -> Appraised:
         """Those of these rows that are worth a fetch, the most worthwhile first.
 
         With ``most``, so many at the least; what is worth less than these may be missing.
         """
+        unseen = self._unseen(rows)
+        if unseen.any():
+            of_unseen = self._weighed_by_cell(rows[unseen], most)
+            seen = rows[~unseen]
+            found = self._weighed(seen[self._border.may_matter(seen)], most)
+            return self._in_order(found.and_more(*of_unseen), most)
         matters = self._border.may_matter(rows)
         found = self._weighed(rows[matters], most)
         trifles = rows[~matters]
         if len(trifles) and not self._enough(found, most):
             found = self._with_trifles(found, trifles, most)
         return self._in_order(found, most)
+
+    def _unseen(self, rows: IntArray) -> BoolArray:
+        """Which rows were never read, where it is known what they could be."""
+        if not self._proposal.population.usable:
+            return np.zeros(len(rows), bool)
+        return np.asarray(self._proposal.at("fetched", rows) == NEVER)
+
+    @cached_property
+    def _any_unseen(self) -> bool:
+        """Whether there are such: then they get what is left of a budget."""
+        return bool(self._unseen(np.flatnonzero(self._proposal.inside)).any())
+
+    def _weighed_by_cell(self, rows: IntArray, most: int | None) -> tuple[IntArray, FloatArray]:
+        """Those of these rows, which were never read, that may be among the best."""
+        alone = self._loss_by_cell(rows)
+        gain = self._gain(rows)
+        if most is not None and len(rows) > max(BLOCK, 4 * most):
+            # A fresh value is used once at the least.
+            least = _nth_best(
+                np.where(self._proposal.at("vain", rows) > 0, 0.0, alone + gain), most
+            )
+            wanted = (alone + gain) * (1.0 + MOST_LATER) >= least
+            rows, alone, gain = rows[wanted], alone[wanted], gain[wanted]
+        outlooks = [self._prospects.of(block) for block in _blocks(rows, WIDE)]
+        uses, answers = (
+            np.concatenate([np.empty(0), *(getattr(each, name) for each in outlooks)])
+            for name in ("uses", "answers")
+        )
+        return rows, uses * answers * ((alone + gain) / 2 + _LEAST)
+
+    def _loss_by_cell(self, rows: IntArray) -> FloatArray:
+        """What the answer loses if each of these rows, which were never read, is any key."""
+        proposal, trials = self._proposal, self._proposal.trials
+        population = proposal.population
+        scores = np.maximum(proposal.places.score_of(rows), -_GREATEST)
+        others = None
+        if not trials.by_one:
+            others = trials.score_at(rows, np.full(len(rows), population.points[_HIGH]))
+            others = np.where(np.isfinite(others), others, -_GREATEST)
+        cells = Cells.of(scores, others)
+        could = UnseenScores.of(
+            cells, population, lambda first, remote: trials.score_at(rows[first], remote)
+        )
+        chances = np.broadcast_to(could.chances, could.scores.shape)
+        loss = self._border.loss(rows[cells.first], Tried(could.scores, chances))
+        return np.asarray(loss[cells.of_row])
 
     def worth(self, rows: IntArray) -> FloatArray:
         """What a fetch of each of these rows would bring."""
@@ -122,7 +179,7 @@ class Appraisal:
         They are all ranked ``beyond`` a place, so how near they are to the border hardly matters.
         """
         outlooks = [self._prospects.of(block) for block in _blocks(rows, WIDE)]
-        stale, uses, answers = (np.concatenate(columns) for columns in zip(*outlooks, strict=True))
+        stale, uses, answers, _ = (np.concatenate(each) for each in zip(*outlooks, strict=True))
         doubt = _LEAST * np.where(stale > _DOUBTFUL, stale * answers, 0.0)
         later = doubt * _LATER * (uses - 1.0)
         return later / _ROUNDED_UP, _ROUNDED_UP * (later + doubt / self._distance(beyond))
@@ -165,10 +222,10 @@ class Appraisal:
         return places
 
     def _worth(self, rows: IntArray) -> FloatArray:
-        outlook, scores = self._prospects.of(rows), self._border.could_score(rows)
-        alone = outlook.stale * self._border.loss(rows, scores)
+        outlook, tried = self._prospects.of(rows), self._border.could_score(rows)
+        alone = outlook.stale * self._border.loss(rows, tried)
         worth = outlook.uses * outlook.answers * (alone + self._gain(rows)) / 2
-        return np.asarray(worth + self._left_over(rows, outlook, scores))
+        return np.asarray(worth + self._left_over(rows, outlook, tried))
 
     def _trifle(self, rows: IntArray) -> FloatArray:
         return self._left_over(rows, self._prospects.of(rows))
@@ -178,17 +235,17 @@ class Appraisal:
         return self._border.loss(rows, self._border.could_score(rows)) + self._gain(rows)
 
     def _left_over(
-        self, rows: IntArray, outlook: Outlook, scores: FloatArray | None = None
+        self, rows: IntArray, outlook: Outlook, tried: Tried | None = None
     ) -> FloatArray:
         """Where to spend what is left of a budget; nowhere, if no value can change the answer.
 
         On keys that could change the answer if others move too, the nearest to the border first;
         then on those that later answers will use.
         """
-        if not self._border.unsettled:
+        if self._any_unseen or not self._border.unsettled:
             return np.zeros(len(rows))
         doubtful = np.where(outlook.stale > _DOUBTFUL, outlook.stale * outlook.answers, 0.0)
-        contested = self._border.contested(rows, scores)
+        contested = self._border.contested(rows, tried)
         far = np.ones(len(rows))
         place = self._proposal.places.at(rows[contested])
         far[contested] = 1.0 + np.abs(place - self._proposal.k + 0.5)
@@ -198,19 +255,24 @@ class Appraisal:
         """What knowing each row brings, when the others may have moved as well."""
         near, gain = self._gains
         found = np.zeros(len(rows))
-        if len(near):
-            at = np.minimum(np.searchsorted(near, rows), len(near) - 1)
-            found = np.where(near[at] == rows, gain[at], 0.0)
-        return found
+        if not len(near) or not len(rows):
+            return found
+        if len(rows) > BLOCK:
+            # Of so many, all that are proposed, ascending: the few are looked for among them.
+            at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
+            here = rows[at] == near
+            found[at[here]] = gain[here]
+            return found
+        at = np.minimum(np.searchsorted(near, rows), len(near) - 1)
+        return np.where(near[at] == rows, gain[at], 0.0)
 
     @cached_property
     def _gains(self) -> tuple[IntArray, FloatArray]:
         """The first keys, ascending by row, and what knowing each brings on average."""
-        proposal, values = self._proposal, self._beliefs.values
+        proposal = self._proposal
         near = self._border.first(JUDGED)
         if not len(near):
             return near, np.empty(0)
-        value = proposal.at("value", near)
         stale = self._prospects.of(near).stale
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
@@ -219,7 +281,7 @@ class Appraisal:
 
         rng = np.random.default_rng([self._beliefs.seed, proposal.window])
         believed = proposal.places.score_of(near)
-        moves = drawn_moves(values, value, stale, rng)
+        moves = drawn_moves(self._border.moved(near), stale, rng)
         worlds = moves.worlds(believed, score_at)
         found = gain_of_knowing(believed, worlds, proposal.k, self._beliefs.aim)
         order = np.argsort(near)

@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.utility import Aim, Utility
+from topwater.replica.ways_to_move import Passed
 
 if TYPE_CHECKING:
-    from topwater.replica.beliefs import ValueModel
     from topwater.replica.proposals import Proposal
+    from topwater.replica.prospects import Prospects
+    from topwater.replica.ways_to_move import Moved
+    from topwater.replica.worth import Worth
 
-QUANTILES = 32
 JUDGED = 512
 """So many of the first keys are looked at in any case."""
 
@@ -31,6 +34,18 @@ WIDE = 16_384
 
 _DEEP = 2_048
 """From this place on all places are alike: a gain of 2^-place is 0 by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The scores that some rows could have after a change, and how likely each of them is."""
+
+    scores: FloatArray
+    chances: FloatArray
+
+    def at(self, rows: IntArray) -> Tried:
+        """Some of the rows."""
+        return Tried(self.scores[rows], self.chances[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +64,18 @@ class Border:
     ----------
     proposal
         The keys, and the present ranking.
-    values
-        How values move.
-    aim
-        What counts in an answer.
+    beliefs
+        How values move, and what counts in an answer.
+    prospects
+        How often each may have changed.
     """
 
-    def __init__(self, proposal: Proposal, values: ValueModel, aim: Aim) -> None:
+    def __init__(self, proposal: Proposal, beliefs: Worth, prospects: Prospects) -> None:
         self._proposal = proposal
-        self._values = values
-        self._aim: Aim = aim
+        self._beliefs = beliefs
+        self._values = beliefs.values
+        self._prospects = prospects
+        self._aim: Aim = beliefs.aim
         self._n, self._k = proposal.places.count, proposal.k
         self._deep = min(self._n, max(_DEEP, self._k + 2))
 
@@ -73,11 +90,21 @@ class Border:
         rows = self.first(min(self._k, self._n))
         return _Shown(rows, *self._reach(rows, self.could_score(rows)))
 
-    def could_score(self, rows: IntArray) -> FloatArray:
-        """The scores that each row could have after a change, equally likely."""
-        could_be = self._values.could_be(self._usual(rows), QUANTILES)
+    def could_score(self, rows: IntArray) -> Tried:
+        """The scores that each row could have after a change."""
+        could_be, chances = self.moved(rows).points()
         scores = self._proposal.trials.score_at(rows, could_be)
-        return np.where(np.isfinite(scores), scores, -np.inf)
+        return Tried(np.where(np.isfinite(scores), scores, -np.inf), chances)
+
+    def moved(self, rows: IntArray) -> Moved:
+        """What the values of these rows could be after a change."""
+        proposal = self._proposal
+        passed = Passed(
+            seconds_since(proposal.at("fetched", rows), proposal.now),
+            self._prospects.of(rows).changes,
+            proposal.population,
+        )
+        return self._beliefs.moved(proposal.slots[rows], self._usual(rows), passed)
 
     def may_matter(self, rows: IntArray) -> BoolArray:
         """Which rows could change the answer, or are judged in any case.  O(rows).
@@ -93,15 +120,15 @@ class Border:
         near[rest] = self._greatest(rows[rest]) >= self._last_score
         return np.asarray(near)
 
-    def loss(self, rows: IntArray, scores: FloatArray) -> FloatArray:
+    def loss(self, rows: IntArray, tried: Tried) -> FloatArray:
         """What the present ranking loses on average if only this key moved."""
         if not self._values.moves:
             # Nothing is known of how far values move, so none can be told to be harmless.
             return np.ones(len(rows))
-        place = self._proposal.places.at(rows, self._deep)
+        place, scores = self._proposal.places.at(rows, self._deep), tried.scores
         # One that is not shown, and does not reach the last that is, costs nothing.
-        row, tried = np.nonzero((place < self._k)[:, None] | (scores >= self._last_score))
-        score, ranked = scores[row, tried], place[row] < self._n
+        row, point = np.nonzero((place < self._k)[:, None] | (scores >= self._last_score))
+        score, ranked = scores[row, point], place[row] < self._n
         here = np.where(ranked, np.minimum(place[row], self._deep - 1), self._deep)
         above = np.searchsorted(-self._proposal.places.scores(self._deep), -score, side="left")
         truly_at = above - (above > here)
@@ -111,8 +138,8 @@ class Border:
             absence = self._utility_of_more.absence(truly_at[~ranked])
             found[~ranked] = np.where(np.isfinite(score[~ranked]), absence, 0.0)
         loss = np.zeros(scores.shape)
-        loss[row, tried] = found
-        return np.asarray(loss.mean(axis=1))
+        loss[row, point] = found
+        return np.asarray((loss * tried.chances).sum(axis=1))
 
     @cached_property
     def _last_score(self) -> float:
@@ -124,7 +151,7 @@ class Border:
         """Whether any key could change the answer, if others move too."""
         return self._any_contested or bool(self._disordered.any())
 
-    def contested(self, rows: IntArray, scores: FloatArray | None = None) -> BoolArray:
+    def contested(self, rows: IntArray, tried: Tried | None = None) -> BoolArray:
         """Whether each row could change the answer, if others move too.
 
         If it could change places with one on the other side of the border; where none can, but
@@ -132,7 +159,7 @@ class Border:
 
         Parameters
         ----------
-        rows, scores
+        rows, tried
             Rows, and what each could score, if that is known already.
         """
         if not self.unsettled:
@@ -144,7 +171,7 @@ class Border:
         found[shown] = self._contested_shown[np.searchsorted(self._shown_places, place[shown])]
         if self._any_contested:
             below = np.flatnonzero(~shown)
-            known = None if scores is None else scores[below]
+            known = None if tried is None else tried.at(below)
             found[below] = self._exceed(rows[below], self._floor, known)
         return found
 
@@ -204,11 +231,11 @@ class Border:
             found = max(found, float(self._highs(rows[block]).max()))
         return found
 
-    def _exceed(self, rows: IntArray, floor: float, scores: FloatArray | None) -> BoolArray:
+    def _exceed(self, rows: IntArray, floor: float, tried: Tried | None) -> BoolArray:
         """Which rows have a greater score now, or could have after a change."""
         found = np.asarray(self._proposal.places.score_of(rows) > floor)
-        if scores is not None:
-            return np.asarray(found | (scores.max(axis=1) > floor))
+        if tried is not None:
+            return np.asarray(found | (tried.scores.max(axis=1) > floor))
         rest = np.flatnonzero(~found)
         rest = rest[self._greatest(rows[rest]) > floor]
         found[rest] = self._highs(rows[rest]) > floor
@@ -227,8 +254,7 @@ class Border:
         if bounds_at is not None:
             for start in range(0, len(rows), WIDE):
                 part = rows[start : start + WIDE]
-                within = self._values.range_of(self._usual(part), QUANTILES)
-                greatest[start : start + WIDE] = bounds_at(part, *within)[1]
+                greatest[start : start + WIDE] = bounds_at(part, *self.moved(part).range())[1]
         return greatest
 
     def _usual(self, rows: IntArray) -> FloatArray:
@@ -236,9 +262,9 @@ class Border:
         value = self._proposal.at("value", rows)
         return np.where(np.isfinite(value), value, self._values.mean)
 
-    def _reach(self, rows: IntArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _reach(self, rows: IntArray, tried: Tried) -> tuple[FloatArray, FloatArray]:
         """Between which scores each row lies, now or after a change."""
-        now = self._proposal.places.score_of(rows)
+        now, scores = self._proposal.places.score_of(rows), tried.scores
         return np.minimum(now, scores.min(axis=1)), np.maximum(now, scores.max(axis=1))
 
     def first(self, most: int) -> IntArray:

@@ -10,10 +10,15 @@ from topwater.model import IntArray
 from topwater.replica.appraisal import Appraised
 from topwater.replica.budget import Purse
 from topwater.replica.learners import Learners
+from topwater.replica.number_order import nth_greatest
 from topwater.replica.proposals import Proposal
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.store import NEVER
 from topwater.replica.worth import Worth
+
+EXPLORED = 0.05
+"""What share of look-ups goes to keys drawn at random from those never asked for, if there are
+many."""
 
 
 class Election:
@@ -48,12 +53,50 @@ class Election:
             return _new(np.empty(0, np.int64))
         if settings.reads_every_key or settings.reads_all_candidates:
             return self._all_of(proposal)
+        if self._competes(proposal):
+            return self._all_compared(proposal, allowance)
         new = _new(self._never_asked(proposal, allowance))
         if len(new.rows) >= allowance and not self._must_rank:
             return new
         ranked = self._ranked(replace(proposal, most=allowance, new_first=True))
         both = new.and_more(ranked.rows, ranked.worth)
         return Appraised(both.rows[:allowance], both.worth[:allowance])
+
+    def _competes(self, proposal: Proposal) -> bool:
+        """Whether keys never asked for are weighed like all others."""
+        return isinstance(self._learners.policy, Worth) and proposal.population.usable
+
+    def _all_compared(self, proposal: Proposal, allowance: int) -> Appraised:
+        """The first rows of all, and a few that are drawn from those never asked for.
+
+        What is known of values would else come from keys that the stream speaks of most.
+        """
+        drawn = _new(self._explored(proposal, allowance))
+        ranked = self._ranked(replace(proposal, most=allowance), new_too=True)
+        others = ~np.isin(ranked.rows, drawn.rows)
+        both = drawn.and_more(ranked.rows[others], ranked.worth[others])
+        return Appraised(both.rows[:allowance], both.worth[:allowance])
+
+    def _explored(self, proposal: Proposal, allowance: int) -> IntArray:
+        """Rows drawn at random from those never asked for, for a small share of the look-ups."""
+        new = (proposal.asked == NEVER) & proposal.inside
+        if proposal.nominated is not None:
+            new &= proposal.nominated
+        rows = np.flatnonzero(new)
+        if len(rows) <= allowance:
+            return rows[:0]
+        rng = np.random.default_rng([self._settings.seed, proposal.window, 2])
+        count = int(allowance * EXPLORED + rng.random())
+        if not count:
+            return rows[:0]
+        # By the time of their last events: rows come in any order.
+        lot = _shuffled(proposal.at("last_event", rows), int(rng.integers(2**62)))
+        rows, lot = rows[lot >= (least := nth_greatest(lot, count))], lot[lot >= least]
+        return np.unique([self._of_lot(proposal, rows[lot == each]) for each in np.unique(lot)])
+
+    def _of_lot(self, proposal: Proposal, rows: IntArray) -> int:
+        """The one of these rows that has the smallest key."""
+        return int(rows[np.argsort(proposal.at("keys", rows), kind="stable")[0]])
 
     def _all_of(self, proposal: Proposal) -> Appraised:
         """As :meth:`elect`, whatever the allowance is."""
@@ -88,12 +131,12 @@ class Election:
         carries = self._purse.budget.carry_over
         return carries and isinstance(policy, Worth) and policy.values.moves
 
-    def _ranked(self, proposal: Proposal) -> Appraised:
+    def _ranked(self, proposal: Proposal, *, new_too: bool = False) -> Appraised:
         """The policy's choice of the others, without what is put off for later windows."""
         policy = self._learners.policy
         if self._puts_off and isinstance(policy, Worth):
             # The purse wants to know of all that is offered.
-            offered = policy.appraise(replace(proposal, most=None, new_first=True))
+            offered = policy.appraise(replace(proposal, most=None, new_first=not new_too))
             most = self._purse.worthwhile(offered.worth)
             return Appraised(offered.rows[:most], offered.worth[:most])
         if isinstance(policy, Worth):
@@ -101,10 +144,19 @@ class Election:
         else:
             rows = policy.rank(proposal)
             found = Appraised(rows, np.full(len(rows), np.nan))
+        if new_too:
+            return found
         old = ~proposal.inside[found.rows] | (proposal.at("asked", found.rows) != NEVER)
         return Appraised(found.rows[old], found.worth[old])
 
 
 def _new(rows: IntArray) -> Appraised:
-    """Keys never asked for come before all others."""
+    """Keys that come before all others: never asked for, or drawn."""
     return Appraised(rows, np.full(len(rows), np.inf))
+
+
+def _shuffled(times: IntArray, seed: int) -> IntArray:
+    """Lots, one for each time, in no order."""
+    mixed = (times.astype(np.uint64) ^ np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    return np.asarray(mixed >> np.uint64(1), np.int64)

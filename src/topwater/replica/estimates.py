@@ -6,15 +6,22 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.places import by_key
-from topwater.replica.possible_worlds import drawn_moves, fare
+from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
+from topwater.replica.unseen_keys import Cells, UnseenScores, best_of_many
 from topwater.replica.window_view import WindowView
 from topwater.replica.worth import Worth
 
 JUDGED = 512
-"""So many keys beside those shown are taken into account, and so many of those without a value."""
+"""So many keys beside those shown are taken into account one by one, and so many of those without
+a value."""
+
+_SAMPLED = 1_024
+_DEEP = 4
+_HIGH = -30
+"""A point of the population beyond most others."""
 
 
 class Estimates:
@@ -70,18 +77,84 @@ class Estimates:
         if not known.all() and not self._beliefs.values.moves:
             # How values differ is not known either: one never fetched may be anything.
             return float(known.mean()), float(known.mean())
-        return fare(self._worlds(view, scores, rows), min(k, len(order)), k)
+        worlds = self._worlds(view, scores, rows)
+        others = self._others(view, scores, order, rows)
+        if others is not None:
+            worlds = np.concatenate([worlds, others], axis=1)
+        return fare(worlds, min(k, len(order)), k)
+
+    def _others(
+        self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray
+    ) -> FloatArray | None:
+        """The best scores that all other keys could have: a row a world. None if there are none.
+
+        Those too low to matter, if only a few of the shown fall, are left out.
+        """
+        rest = np.isfinite(scores)
+        rest[rows] = False
+        others = np.flatnonzero(rest)
+        if not len(others):
+            return None
+        known = self._replica.known(view.slots[others])
+        parts = [self._of_unseen(view, scores, others[~known]), self._of_far(view, others[known])]
+        score, expected = (np.concatenate(each) for each in zip(*parts, strict=True))
+        high = score > scores[order[min(len(order) - 1, _DEEP * self._terms.k)]]
+        score, expected = score[high], expected[high]
+        rng = np.random.default_rng([self._terms.settings.seed, view.index, 1])
+        return best_of_many(score, expected, WORLDS, self._terms.k, rng)
+
+    def _of_unseen(
+        self, view: WindowView, scores: FloatArray, rows: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """How many keys that were never read are to be expected at each score."""
+        population = self._values.population
+        if not len(rows) or not population.usable:
+            return np.empty(0), np.empty(0)
+
+        def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
+            times = remote.shape[1]
+            at = np.repeat(rows[which], times)
+            columns = {name: each[at] for name, each in view.values.items()}
+            return self._terms.scores(columns, remote.ravel()).reshape(remote.shape)
+
+        second = None
+        if len(view.values) > 1:
+            points = np.tile(population.points[_HIGH], (len(rows), 1))
+            second = score_at(np.arange(len(rows)), points)[:, 0]
+            second = np.where(np.isfinite(second), second, scores[rows])
+        return UnseenScores.of(Cells.of(scores[rows], second), population, score_at).intensity()
+
+    def _of_far(self, view: WindowView, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """The same for keys that were read but are far from the answer, by some of them."""
+        if not len(rows):
+            return np.empty(0), np.empty(0)
+        each = max(1.0, len(rows) / _SAMPLED)
+        # In a fixed order: rows come in any.
+        rows = rows[np.argsort(self._replica.arrival[view.slots[rows]])]
+        rows = rows[(np.arange(int(len(rows) / each)) * each).astype(np.int64)]
+        slots = view.slots[rows]
+        passed = self._beliefs.passed(slots, view.end, self._replica, self._values.population)
+        points, chances = self._beliefs.moved(slots, self._values.of_slots(slots), passed).points()
+        columns = {
+            name: np.repeat(column[rows], points.shape[1]) for name, column in view.values.items()
+        }
+        scores = self._terms.scores(columns, points.ravel())
+        expected = each * (self.stale(slots, view.end)[:, None] * chances).ravel()
+        finite = np.isfinite(scores)
+        return scores[finite], expected[finite]
 
     def _worlds(self, view: WindowView, scores: FloatArray, rows: IntArray) -> FloatArray:
         """Scores that these rows could have: a row a world."""
         rng = np.random.default_rng([self._terms.settings.seed, view.index])
-        slots, model = view.slots[rows], self._beliefs.values
+        slots, replica = view.slots[rows], self._replica
         value = self._values.of_slots(slots)
-        usual = np.where(np.isnan(value), model.mean, value)
+        usual = np.where(np.isnan(value), self._beliefs.values.mean, value)
+        passed = self._beliefs.passed(slots, view.end, replica, self._values.population)
+        could_be = self._beliefs.moved(slots, usual, passed)
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
-        moves = drawn_moves(model, usual, self.stale(slots, view.end), rng)
+        moves = drawn_moves(could_be, self.stale(slots, view.end), rng)
         return moves.worlds(scores[rows], score_at)

@@ -9,13 +9,18 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import RateBeliefs
 from topwater.replica.look_ups import Polls
 from topwater.replica.policies import PolicyEntry
+from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.rate_estimators import Known, RateEstimator, estimators
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.worth import Worth
+
+SAMPLE = 4_096
+"""From so many keys it is found what all keys have in common."""
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Learners:
@@ -41,6 +46,7 @@ class Learners:
 
     def __init__(self, terms: Terms, replica: Replica, entry: PolicyEntry) -> None:
         settings = terms.settings
+        self._replica = replica
         self.policy = entry.make(settings.seed)
         self.beliefs = self.policy if isinstance(self.policy, Worth) else Worth(settings.seed)
         self.beliefs.aim = settings.aim
@@ -63,6 +69,16 @@ class Learners:
             self.beliefs.observe(polls)
         if self.rates is not None:
             self.rates.observe(polls.slots, polls.seconds, polls.changed)
+        self.beliefs.pool(self._sample())
+
+    def _sample(self) -> IntArray:
+        """Of the slots that were polled, as many as tell what all have in common."""
+        slots = self.beliefs.rates.polled()
+        if len(slots) <= SAMPLE:
+            return slots
+        # By arrival: slots are numbered otherwise after a restart.
+        shuffled = self._replica.arrival[slots].astype(np.uint64) * _ODD
+        return np.asarray(slots[shuffled < np.uint64(SAMPLE / len(slots) * 2.0**64)])
 
     def meet(self, values: FloatArray) -> None:
         """Learn from new keys' values, as long as no change was observed; of all that is known."""
@@ -83,9 +99,7 @@ class Learners:
 
     def facts(self) -> dict[str, Any]:
         """The few numbers that were learnt of all keys together, for JSON."""
-        # Summed anew, the pooled would differ in its last digits, and so could a ranking.
-        pooled = self.beliefs.rates.pooled.tolist()
-        return {"values": self.beliefs.values.snapshot(), "pooled": pooled}
+        return {"values": self.beliefs.values.facts(), "rates": self.beliefs.rates.prior.tolist()}
 
     def restore(self, table: pa.Table, slots: IntArray) -> None:
         """Take over what :meth:`columns` gave."""
@@ -94,8 +108,8 @@ class Learners:
 
     def restore_facts(self, meta: Mapping[str, Any]) -> None:
         """Take over what :meth:`facts` gave."""
-        self.beliefs.values.restore(meta["values"])
-        self.beliefs.rates.pooled = np.array(meta["pooled"])
+        self.beliefs.values.restore_facts(meta["values"])
+        self.beliefs.rates.prior = np.array(meta["rates"])
 
     def parts(self) -> list[Any]:
         """Each of them once."""

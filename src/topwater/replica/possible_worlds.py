@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
 
 if TYPE_CHECKING:
-    from topwater.replica.beliefs import ValueModel
+    from topwater.replica.ways_to_move import Moved
 
 WORLDS = 128
 _SORTED = 200
@@ -56,12 +57,21 @@ class Drawn:
         return worlds.reshape(WORLDS, len(scores))
 
 
-def drawn_moves(
-    model: ValueModel, values: FloatArray, stale: FloatArray, rng: np.random.Generator
-) -> Drawn:
-    """In each world some values have moved: those that are stale in it."""
-    moved = np.flatnonzero(rng.random((WORLDS, len(values))) < stale)
-    return Drawn(moved, moved % len(values), model.draw(values, WORLDS, moved, rng))
+def drawn_moves(could_be: Moved, stale: FloatArray, rng: np.random.Generator) -> Drawn:
+    """In each world some values have moved: those that are stale in it.
+
+    The numbers that decide a value's course do not depend on the others that are stale.
+    """
+    chosen = rng.bit_generator.random_raw(WORLDS * len(stale))
+    moved = np.flatnonzero(decided(chosen, 0).reshape(WORLDS, -1) < stale)
+    column, chosen = moved % len(stale), chosen[moved]
+    return Drawn(moved, column, could_be.draw(column, decided(chosen, 1), decided(chosen, 2)))
+
+
+def decided(chosen: npt.NDArray[np.uint64], part: int) -> FloatArray:
+    """A number from 0 to 1 out of each: three parts of 21 bits are independent of each other."""
+    bits = (chosen >> np.uint64(21 * part)) & np.uint64(2**21 - 1)
+    return np.asarray(bits * 2.0**-21)
 
 
 def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.replica.places import Places, WindowPlaces
+from topwater.replica.population import NOBODY, Population
 
 if TYPE_CHECKING:
     from topwater.replica.rate_estimators import RateEstimator
@@ -42,10 +43,14 @@ class Trials:
     bounds_at
         The least and the greatest score of rows, each with remote values between two; None if
         nothing is known of that.
+    by_one
+        Whether the stream says a single number of each key: then rows that score the same with one
+        remote value do so with all.
     """
 
     score_at: Callable[[IntArray, FloatArray], FloatArray]
     bounds_at: Callable[[IntArray, FloatArray, FloatArray], tuple[FloatArray, FloatArray]] | None
+    by_one: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,8 @@ class Proposal:
         them out.
     nominated
         Which of those never asked for may be looked up; None for all.
+    population
+        What the value of a key that was never read could be.
     """
 
     window: int
@@ -94,6 +101,7 @@ class Proposal:
     most: int | None = None
     new_first: bool = False
     nominated: BoolArray | None = None
+    population: Population = NOBODY
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -225,6 +233,7 @@ class Proposals:
             trials=self._trials(view, rows),
             truth=self._truth,
             nominated=_nominated(view, rows, len(here)),
+            population=self._values.population,
         )
 
     def _columns(
@@ -284,7 +293,9 @@ class Proposals:
             return terms.scores(values_at(proposed, times), remote.ravel()).reshape(remote.shape)
 
         return Trials(
-            score_at, lambda proposed, low, high: terms.bounds(values_at(proposed), low, high)
+            score_at,
+            lambda proposed, low, high: terms.bounds(values_at(proposed), low, high),
+            by_one=len(view.values) == 1,
         )
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.beliefs import seconds_since
 from topwater.replica.key_slots import KeySlots
+from topwater.replica.rate_beliefs import seconds_since
 
 if TYPE_CHECKING:
     from topwater.replica.proposals import Proposal
@@ -36,11 +36,14 @@ class Outlook(NamedTuple):
         In how many answers, this one included, a value fetched now will be used and right.
     answers
         Whether the source will answer.
+    changes
+        How often its value has changed by now, if it has.
     """
 
     stale: FloatArray
     uses: FloatArray
     answers: FloatArray
+    changes: FloatArray
 
 
 class Prospects:
@@ -80,10 +83,13 @@ class Prospects:
         presence = proposal.at("presence", rows)
         fetched = proposal.at("fetched", rows)
         spokesmen, of_row = self._alike(rows, fetched)
-        stale, right = self._expected(rows[spokesmen], fetched[spokesmen], presence[spokesmen])
+        stale, right, changes = self._expected(
+            rows[spokesmen], fetched[spokesmen], presence[spokesmen]
+        )
         # A source that failed will rather fail again.
         answers = 0.5 ** proposal.at("vain", rows)
-        return Outlook(stale[of_row], self._uses(rows, presence, right[of_row]), answers)
+        uses = self._uses(rows, presence, right[of_row])
+        return Outlook(stale[of_row], uses, answers, changes[of_row])
 
     def _alike(
         self, rows: IntArray, fetched: IntArray
@@ -106,17 +112,19 @@ class Prospects:
 
     def _expected(
         self, rows: IntArray, fetched: IntArray, presence: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Is each stale, and will a fresh value be right in each of the next windows?"""
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Is each stale, will a fresh value be right later, and how often did it change?"""
         proposal = self._proposal
-        beliefs = self._rates.of(proposal.slots[rows])
-        seconds = seconds_since(fetched, proposal.now)
-        stale = self._rates.stale(beliefs, seconds, proposal.at("hinted", rows))
+        seconds, hinted = seconds_since(fetched, proposal.now), proposal.at("hinted", rows)
+        beliefs = self._rates.of(proposal.slots[rows], seconds)
+        stale = self._rates.stale(beliefs, seconds, hinted)
+        changes = self._rates.changes(beliefs, seconds, hinted)
         # A key in so many windows has events in so many steps, of which each window spans some.
         overlap = max(1.0, proposal.width / proposal.step)
         spoken = 1.0 - (1.0 - presence) ** (1.0 / overlap)
         later = self._ahead * proposal.step / 1_000
-        return stale, self._rates.survives(beliefs, later, np.outer(spoken, self._ahead))
+        right = self._rates.survives(beliefs, later, np.outer(spoken, self._ahead))
+        return stale, right, changes
 
     def _uses(self, rows: IntArray, presence: FloatArray, right: FloatArray) -> FloatArray:
         """In how many answers, this one included, a value fetched now will be used and right."""

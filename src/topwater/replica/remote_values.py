@@ -1,4 +1,4 @@
-"""What is taken for a key's remote value: what the replica remembers, or the mean of the known."""
+"""What is taken for a key's remote value: what the replica remembers, or the usual one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.problems import FAILED, NEVER
 from topwater.replica.number_order import SortedNumbers
+from topwater.replica.population import Population
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
 
@@ -17,7 +18,7 @@ _NOWHERE: IntArray = np.array([2**40])
 class RemoteValues:
     """The remote values that scores are made of.
 
-    A key that was never fetched counts as the mean of the known values; one that the remote side
+    A key that was never fetched counts as the median of the known values; one that the remote side
     does not know has the default, or NaN where there is none.
 
     Parameters
@@ -34,13 +35,26 @@ class RemoteValues:
         self._edition: tuple[int, int] | None = None
         self._by_row = np.empty(0)
         self._known = SortedNumbers()
+        self._population = Population(np.empty(0))
 
     def of_slots(self, slots: IntArray) -> FloatArray:
         """The value of the key in each slot.  O(slots), and O(keys known) if they changed."""
+        self._renew()
+        return np.asarray(self._by_row[self._replica.rows(slots)])
+
+    @property
+    def population(self) -> Population:
+        """What the value of a key that was never read could be."""
+        self._renew()
+        return self._population
+
+    def _renew(self) -> None:
         if self._edition != self._replica.edition:
+            known = self._known.update(self._replica.value.data)
+            # A copy: the numbers are moved when they are next updated.
+            self._population = Population(known.copy())
             self._by_row = self._taken()
             self._edition = self._replica.edition
-        return np.asarray(self._by_row[self._replica.rows(slots)])
 
     def _taken(self) -> FloatArray:
         """What is taken for the value in each row of the replica."""
@@ -85,11 +99,7 @@ class RemoteValues:
         return values
 
     def _typical(self) -> float:
-        """The mean of the values known; sorted, because a restart changes their order."""
-        finite = self._known.update(self._replica.value.data)
-        if not len(finite):
+        """The median of the values known."""
+        if not len(self._population.known):
             return self._default or 0.0
-        with np.errstate(over="ignore"):
-            mean = float(finite.mean())
-        # The sum of the largest numbers is none.
-        return mean if np.isfinite(mean) else float((finite / len(finite)).sum())
+        return self._population.median

@@ -125,6 +125,9 @@ class SlotTable:
         Numbers in a row.
     empty
         What a row holds before anything was learnt.
+    dtype
+        How numbers are kept. They are rounded when they are written, so that a restart, which
+        reads what was written, goes on with the same ones.
 
     Examples
     --------
@@ -134,17 +137,23 @@ class SlotTable:
     [[1.0, 2.0], [0.0, 0.0]]
     """
 
-    def __init__(self, name: str, width: int, empty: float = 0.0) -> None:
+    def __init__(
+        self, name: str, width: int, empty: float = 0.0, dtype: npt.DTypeLike = np.float64
+    ) -> None:
         self.name = name
         self.width = width
         self.empty = empty
         self._rows = SlotRows()
-        self._data = np.full((1, width), empty)
+        self._data: npt.NDArray[Any] = np.full((1, width), empty, dtype)
 
     @property
     def bytes_per_key(self) -> int:
         """What a slot of which something was learnt takes."""
-        return 8 * self.width + 4
+        return self._data.itemsize * self.width + 4
+
+    def slots(self) -> IntArray:
+        """All slots of which something was learnt, ascending.  O(slots)."""
+        return self._rows.slots()
 
     def holds(self, slots: IntArray) -> BoolArray:
         """Of which of these slots something was learnt."""
@@ -152,7 +161,7 @@ class SlotTable:
 
     def at(self, slots: IntArray) -> FloatArray:
         """The rows of these slots."""
-        return np.asarray(self._data[self._rows.of(slots)])
+        return np.asarray(self._data[self._rows.of(slots)], np.float64)
 
     def put(self, slots: IntArray, rows: FloatArray) -> None:
         """Write the rows of these slots, which are distinct."""
@@ -177,7 +186,7 @@ class SlotTable:
         """One column, in the order of ``slots``; an empty list where nothing was learnt."""
         held = self.holds(slots)
         ends = np.concatenate([[0], np.cumsum(np.where(held, self.width, 0))])
-        rows = self.at(slots[held]).ravel()
+        rows = self._data[self._rows.of(slots[held])].ravel()
         return {self.name: pa.LargeListArray.from_arrays(ends.astype(np.int64), rows)}
 
     def restore(self, table: pa.Table, slots: IntArray) -> None:

@@ -7,12 +7,14 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.appraisal import Appraisal, Appraised
-from topwater.replica.beliefs import RateBeliefs, ValueModel, seconds_since
 from topwater.replica.look_ups import Polls
 from topwater.replica.policies import PolicyEntry, rankers
+from topwater.replica.population import Population
 from topwater.replica.proposals import Proposal
-from topwater.replica.store import NEVER
+from topwater.replica.rate_beliefs import RateBeliefs, seconds_since
+from topwater.replica.store import NEVER, Replica
 from topwater.replica.utility import Aim
+from topwater.replica.ways_to_move import Moved, Passed, WaysToMove
 
 
 class Worth:
@@ -40,12 +42,12 @@ class Worth:
         self.seed = seed
         self.aim: Aim = aim
         self.rates = RateBeliefs()
-        self.values = ValueModel()
+        self.values = WaysToMove()
 
     @property
     def bytes_per_key(self) -> int:
         """What a key that was polled takes."""
-        return self.rates.bytes_per_key
+        return self.rates.bytes_per_key + self.values.bytes_per_key
 
     def rank(self, proposal: Proposal) -> IntArray:
         """The rows that are worth a fetch, most worthwhile first."""
@@ -56,30 +58,56 @@ class Worth:
         wanted = proposal.inside
         if proposal.new_first:
             wanted = wanted & (proposal.asked != NEVER)
+        elif proposal.nominated is not None:
+            wanted = wanted & (proposal.nominated | (proposal.asked != NEVER))
         return Appraisal(self, proposal).best(np.flatnonzero(wanted), proposal.most)
 
     def stale(
         self, slots: IntArray, now: Millis, fetched: IntArray, hinted: IntArray
     ) -> FloatArray:
         """The probability that a value differs by now from what was fetched."""
-        return self.rates.stale(self.rates.of(slots), seconds_since(fetched, now), hinted)
+        seconds = seconds_since(fetched, now)
+        return self.rates.stale(self.rates.of(slots, seconds), seconds, hinted)
+
+    def moved(self, slots: IntArray, values: FloatArray, passed: Passed) -> Moved:
+        """What values could be by now, if they differ from these."""
+        moved = self.values.at(slots, values, passed.changes, passed.seconds)
+        if not passed.population.usable:
+            return moved
+        return moved.with_unseen(np.isinf(passed.seconds), passed.population.draws)
+
+    def passed(self, slots: IntArray, now: Millis, replica: Replica, of: Population) -> Passed:
+        """What has happened to values since they were read."""
+        seconds = seconds_since(replica.fetched[slots], now)
+        beliefs = self.rates.of(slots, seconds)
+        return Passed(seconds, self.rates.changes(beliefs, seconds, replica.hints[slots]), of)
 
     def observe(self, polls: Polls) -> None:
         """Learn how values change."""
+        changes = self.rates.changes(
+            self.rates.of(polls.slots, polls.seconds), polls.seconds, polls.hinted
+        )
+        self.values.observe(polls, changes)
         self.rates.observe(polls)
-        self.values.observe(polls)
+
+    def pool(self, slots: IntArray) -> None:
+        """Find anew what all keys share, from what was learnt of these."""
+        self.rates.pool(slots)
+        self.values.pool(slots)
 
     def reset(self, slots: IntArray) -> None:
         """Forget these slots."""
         self.rates.reset(slots)
+        self.values.reset(slots)
 
     def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
         """Columns for the replica's table."""
-        return self.rates.snapshot(slots)
+        return self.rates.snapshot(slots) | self.values.snapshot(slots)
 
     def restore(self, table: pa.Table, slots: IntArray) -> None:
         """Take over such columns."""
         self.rates.restore(table, slots)
+        self.values.restore(table, slots)
 
 
 rankers.add(

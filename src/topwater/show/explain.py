@@ -16,6 +16,7 @@ from topwater.monitor.exactness import Exactness, exactness
 from topwater.query import TopKQuery
 from topwater.redaction import redacted_addresses
 from topwater.replica import RefreshSettings
+from topwater.replica.election import EXPLORED
 from topwater.scoring import score_in_words
 from topwater.validation import size_text
 from topwater.views import html_view
@@ -288,7 +289,12 @@ def _uncertain(query: TopKQuery, refresh: RefreshSettings, wording: Wording) -> 
             f"however many look-ups there are, {policy} makes none that it expects to leave the "
             f"answer as it is; {wording.no_limit} looks up every key of the window"
         )
-    yield f"a key whose {value} was never looked up is ranked with the mean of the known values"
+    yield f"a key whose {value} was never looked up is ranked with the median of the known values"
+    if policy.endswith("worth") and not refresh.reads_every_key:
+        yield (
+            f"of the look-ups, {EXPLORED:.0%} go to keys drawn at random from those never looked "
+            "up, where there are more of these than look-ups"
+        )
     if query.forgets_keys:
         yield (
             f"a key that is not among the k + {refresh.spare} best of any window is forgotten, and "

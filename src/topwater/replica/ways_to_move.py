@@ -1,0 +1,424 @@
+"""How a value moves when it changes: a few ways, weighed for each key by how well they predicted.
+
+============  =================================================  =====================
+way           a changed value lies around                        and spreads
+============  =================================================  =====================
+``back``      μ + ρ(x − μ): on its way to what values are alike  by the residuals seen
+``level``     a level of its own, the mean of what was seen      by those around levels
+``walk``      x, where it was                                    more with more changes
+``trend``     x + vt, for keys whose pace v is significant       more with a longer gap
+============  =================================================  =====================
+
+Each key has a scale of its own for each way, drawn towards that of all keys; what it is multiplied
+with comes from the residuals seen; around levels, from those of values that were as near to theirs,
+or as far: a spike comes back, and a calm value does not. A prior over ways is shared by all keys.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.look_ups import Polls
+from topwater.replica.population import Population
+from topwater.replica.slot_columns import SlotTable
+
+BACK, LEVEL, WALK, TREND = range(4)
+COUNT = 4
+_FAR = COUNT
+"""The ring of values that were far from their level; the others have the number of their way."""
+
+_EDGES = np.array([0, 0.01, 0.03, 0.08, 0.16, 0.28, 0.42, 0.58, 0.72, 0.84, 0.92, 0.97, 0.99, 1.0])
+_MIDDLES = (_EDGES[1:] + _EDGES[:-1]) / 2
+_CHANCE = np.diff(_EDGES)
+POINTS = COUNT * len(_CHANCE)
+"""How many values stand for all that a value could be after a change."""
+
+_RING = 256
+_PAIRS = 8.0
+_GREATEST, _GREATEST_KEPT = 1e140, 1e38
+_LEVEL_PRIOR = 0.5
+_MOST_SEEN = 20.0
+_TRUST = (2.0, 50.0)
+"""With so many residuals a key's own scale counts as much as that of all keys: what is tried."""
+
+_NEAR = 1.0
+"""Up to so many times its scale a value is near to its level."""
+
+_MOST_WEIGHT = 3.0
+_FEWEST_GAPS = 8.0
+_SIGNIFICANT = 2.0
+_FADES = 0.9
+_PACE_FADES = 0.85
+_SCALE_FADES = 0.95
+_SHARED_FADES = 0.999
+_FIRST_PRIOR = np.array([0.4, 0.3, 0.25, 0.05])
+_PRIOR_WEIGHT = 4.0
+_TINY_WEIGHT = 0.02
+_PARTS = 2.0**30
+_SEEN, _MEAN, _RESIDUALS, _PACED, _PACES, _SIZE, _LOG = 0, 1, 2, 3, 4, 5, 5 + COUNT
+
+
+class Passed(NamedTuple):
+    """What has happened to some values since they were read.
+
+    Attributes
+    ----------
+    seconds, changes
+        How long ago that was, for ever if they never were; and how often they changed, if they did.
+    population
+        What those could be that never were.
+    """
+
+    seconds: FloatArray
+    changes: FloatArray
+    population: Population
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What some values could be if they changed: for each a mixture of ways.
+
+    Attributes
+    ----------
+    center, scale, weight
+        A row a value, a column a way: around what it lies, how far, and how likely the way is.
+    ring
+        The same: which of the rings the scale is multiplied with.
+    draws
+        The rings; all numbers of one are equally likely.
+    nodes
+        The same as a few numbers each, of which :data:`_CHANCE` says how likely each is.
+    """
+
+    center: FloatArray
+    scale: FloatArray
+    weight: FloatArray
+    ring: IntArray
+    draws: tuple[FloatArray, ...]
+    nodes: FloatArray
+
+    def points(self) -> tuple[FloatArray, FloatArray]:
+        """:data:`POINTS` values that each could be, and how likely each of these is."""
+        values = self.center[:, :, None] + self.scale[:, :, None] * self.nodes[self.ring]
+        chances = self.weight[:, :, None] * _CHANCE
+        shape = len(self.center), POINTS
+        return values.reshape(shape), chances.reshape(shape)
+
+    def with_unseen(self, unseen: BoolArray, draws: FloatArray) -> Moved:
+        """The same where some values were never read: each could be any of these."""
+        if not unseen.any():
+            return self
+        first = np.arange(COUNT) == 0
+        ours = unseen[:, None]
+        return Moved(
+            np.where(ours, np.where(first, 0.0, self.center), self.center),
+            np.where(ours, first, self.scale),
+            np.where(ours, first, self.weight),
+            np.where(ours & first, len(self.draws), self.ring),
+            (*self.draws, draws),
+            np.concatenate([self.nodes, [np.quantile(draws, _MIDDLES)]]),
+        )
+
+    def range(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest of these values."""
+        low = (self.center + self.scale * self.nodes.min(axis=1)[self.ring]).min(axis=1)
+        high = (self.center + self.scale * self.nodes.max(axis=1)[self.ring]).max(axis=1)
+        return low, high
+
+    def draw(self, rows: IntArray, chosen: FloatArray, drawn: FloatArray) -> FloatArray:
+        """One value for each of some rows, by two numbers from 0 to 1 each."""
+        steps = np.cumsum(self.weight, axis=1)[rows]
+        way = np.minimum((chosen[:, None] * steps[:, -1:] >= steps).sum(axis=1), COUNT - 1)
+        noise, ring = np.empty(len(rows)), self.ring[rows, way]
+        for each, draws in enumerate(self.draws):
+            own = ring == each
+            noise[own] = draws[(drawn[own] * len(draws)).astype(np.int64)]
+        return np.asarray(self.center[rows, way] + self.scale[rows, way] * noise)
+
+
+class WaysToMove:
+    """Learns how values move, and says where those of some keys could be."""
+
+    def __init__(self) -> None:
+        self._keys = SlotTable("moves", 5 + 2 * COUNT, dtype=np.float32)
+        # Of pairs of old and new values: weight, mean, covariance, variance.
+        self._sums: FloatArray | None = None
+        self.prior: FloatArray = _FIRST_PRIOR
+        self._sizes = np.zeros((2, COUNT))
+        self._scores = np.zeros((len(_TRUST), COUNT))
+        self._rings = [np.empty(0)] * (COUNT + 1)
+        # Of gaps between polls: their weight, sum and sum of squares.
+        self._gaps = np.zeros(3)
+        self._nodes: FloatArray | None = None
+
+    @property
+    def bytes_per_key(self) -> int:
+        """What a key that was polled takes."""
+        return self._keys.bytes_per_key
+
+    @property
+    def learnt(self) -> bool:
+        """Whether a change was observed."""
+        return self._sums is not None and self._sums[0] > _PAIRS
+
+    @property
+    def moves(self) -> bool:
+        """Whether values are known to differ, from each other or from what they were."""
+        return any(np.any(ring != 0) for ring in self._rings)
+
+    @property
+    def mean(self) -> float:
+        """What values come back to."""
+        return 0.0 if self._sums is None else float(self._sums[1])
+
+    @property
+    def memory(self) -> float:
+        """ρ: how much of its distance to the mean a value keeps when it changes."""
+        sums = [0.0] if self._sums is None else self._sums.tolist()
+        if sums[-1] <= 0 or not all(map(math.isfinite, sums)):
+            return 0.5
+        return min(max(sums[2] / sums[3], 0.0), 1.0)
+
+    def start(self, values: FloatArray) -> None:
+        """Begin with the values that the replica holds."""
+        # Sorted, because sums depend on the order, and a restart changes it.
+        values = np.sort(_moderate(values[np.isfinite(values)]))
+        if not len(values):
+            return
+        with np.errstate(over="ignore"):
+            mean, spread = float(values.mean()), float(values.var())
+        self._sums = np.array([_PAIRS, mean, 0.5 * _PAIRS * spread, _PAIRS * spread])
+        apart = np.quantile(values - mean, (np.arange(32) + 0.5) / 32)
+        size = float(np.abs(apart).mean())
+        share = np.array([1.0, 0.5, 0.5, 0.5])
+        self._sizes = np.array([np.full(COUNT, 4.0), 4.0 * size * share])
+        self._rings = [_rounded(apart / size) if size > 0 else np.zeros(1)] * (COUNT + 1)
+        self._nodes = None
+
+    def at(
+        self, slots: IntArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
+    ) -> Moved:
+        """What these values could be, after so many changes in so many seconds."""
+        keys = self._keys.at(slots)
+        seconds = np.where(np.isfinite(seconds), seconds, 0.0)
+        center, scale, ring = self._predicted(keys, values, changes, seconds)
+        weight = self._weights(keys)
+        unlikely = weight < _TINY_WEIGHT
+        center, scale = np.where(unlikely, values[:, None], center), np.where(unlikely, 0.0, scale)
+        return Moved(center, scale, weight, ring, self._draws(), self._quantiles())
+
+    def observe(self, polls: Polls, changes: FloatArray) -> None:
+        """Learn from the values that changed, after so many changes as are to be expected."""
+        finite = np.isfinite(polls.before) & np.isfinite(polls.after)
+        moved, stayed = polls.changed & finite, ~polls.changed & finite
+        if not finite.any():
+            return
+        before, after = _moderate(polls.before), _moderate(polls.after)
+        if self._sums is None:
+            self.start(after[finite])
+            return
+        gaps = polls.seconds[finite]
+        self._gaps = self._gaps * _SHARED_FADES ** len(gaps) + np.array(
+            [len(gaps), gaps.sum(), (gaps**2).sum()]
+        )
+        if moved.any():
+            self._learn(
+                polls.slots[moved],
+                before[moved],
+                after[moved],
+                changes[moved],
+                np.maximum(polls.seconds[moved], 1e-3),
+            )
+            self._add_pairs(before[moved], after[moved])
+        if stayed.any():
+            self._stay(polls.slots[stayed], after[stayed], polls.seconds[stayed])
+
+    def pool(self, slots: IntArray) -> None:
+        """Find the prior anew, from what is believed of these slots: an EM step."""
+        slots = slots[self._keys.holds(slots)]
+        weights = self._weights(self._keys.at(slots))
+        shares = np.rint(weights * _PARTS).astype(np.int64).sum(axis=0) / _PARTS
+        pooled = _PRIOR_WEIGHT * _FIRST_PRIOR + shares
+        self.prior = np.asarray(pooled / pooled.sum())
+
+    def reset(self, slots: IntArray) -> None:
+        """Forget these slots."""
+        self._keys.reset(slots)
+
+    def snapshot(self, slots: IntArray) -> dict[str, pa.Array]:
+        """Columns for the replica's table."""
+        return self._keys.snapshot(slots)
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+        self._keys.restore(table, slots)
+
+    def facts(self) -> dict[str, Any]:
+        """What was learnt of all keys together, for JSON."""
+        return {
+            "sums": None if self._sums is None else self._sums.tolist(),
+            "prior": self.prior.tolist(),
+            "sizes": self._sizes.tolist(),
+            "scores": self._scores.tolist(),
+            "gaps": self._gaps.tolist(),
+            "rings": [_packed(ring) for ring in self._rings],
+        }
+
+    def restore_facts(self, facts: dict[str, Any]) -> None:
+        """What :meth:`facts` gave."""
+        self._sums = None if facts["sums"] is None else np.array(facts["sums"])
+        self.prior, self._sizes = np.array(facts["prior"]), np.array(facts["sizes"])
+        self._scores, self._gaps = np.array(facts["scores"]), np.array(facts["gaps"])
+        self._rings = [
+            np.frombuffer(b64decode(ring), np.float16).astype(np.float64) for ring in facts["rings"]
+        ]
+        self._nodes = None
+
+    def _predicted(
+        self, keys: FloatArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
+    ) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Around what each value lies if it changed, how far, and by which ring; by each way."""
+        seen = np.maximum(keys[:, _SEEN], 1.0)
+        mean = np.where(keys[:, _SEEN] > 0, keys[:, _MEAN], values)
+        level = (_LEVEL_PRIOR * self.mean + seen * mean) / (_LEVEL_PRIOR + seen)
+        back = self.mean + self.memory * (values - self.mean)
+        trend = values + self._pace(keys) * seconds
+        center = np.stack([back, level, values, trend], axis=1)
+        scale = self._scale(keys)
+        ring = np.tile(np.arange(COUNT), (len(keys), 1))
+        ring[:, LEVEL] = np.where(np.abs(values - level) > _NEAR * scale[:, LEVEL], _FAR, LEVEL)
+        return center, self._factors(keys, seen, changes, seconds) * scale, ring
+
+    def _factors(
+        self, keys: FloatArray, seen: FloatArray, changes: FloatArray, seconds: FloatArray
+    ) -> FloatArray:
+        """How much farther than usual each value may lie."""
+        level = np.sqrt(1.0 + 1.0 / (seen + _LEVEL_PRIOR))
+        trend = np.sqrt(1.0 + seconds**2 / (keys[:, _PACED] + self._usual_square))
+        return np.stack([np.ones(len(seen)), level, np.sqrt(changes), trend], axis=1)
+
+    @property
+    def _usual_square(self) -> float:
+        """The mean square of gaps between polls; before the first, none is long."""
+        if self._gaps[0] < _FEWEST_GAPS:
+            return math.inf
+        return max(float(self._gaps[2] / self._gaps[0]), 1e-6)
+
+    @property
+    def _usual_gap(self) -> float:
+        return max(float(self._gaps[1] / max(self._gaps[0], 1e-9)), 1e-3)
+
+    def _scale(self, keys: FloatArray, trust: int | None = None) -> FloatArray:
+        """Of each key and way: its own residuals, and those of all keys."""
+        counted = self._sizes[1] / np.maximum(self._sizes[0], 1e-9)
+        chosen = np.argmax(self._scores, axis=0) if trust is None else trust
+        prior = np.array(_TRUST)[chosen]
+        own, count = keys[:, _SIZE : _SIZE + COUNT], keys[:, _RESIDUALS, None]
+        return np.asarray((prior * counted + own) / (prior + count))
+
+    def _weights(self, keys: FloatArray) -> FloatArray:
+        """How likely each way is for each key."""
+        log = keys[:, _LOG : _LOG + COUNT]
+        weights = self.prior * np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+    def _pace(self, keys: FloatArray) -> FloatArray:
+        """The pace of each key, in units a second, where it is significant."""
+        size = 1.25 * self._scale(keys)[:, TREND]
+        pace = np.abs(keys[:, _PACES]) / np.sqrt(np.maximum(keys[:, _PACED], 1e-9))
+        sure = (pace > _SIGNIFICANT * size) & (keys[:, _RESIDUALS] > 1.5)
+        return np.where(sure, keys[:, _PACES] / (keys[:, _PACED] + self._usual_square), 0.0)
+
+    def _stay(self, slots: IntArray, values: FloatArray, seconds: FloatArray) -> None:
+        """Values that did not change have been at their level for the longer."""
+        keys = self._keys.at(slots)
+        first = keys[:, _SEEN] == 0
+        keys[first, _SEEN], keys[first, _MEAN] = 1.0, values[first]
+        self._add_level(keys, values, np.minimum(seconds / self._usual_gap, _MOST_WEIGHT))
+        self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
+
+    def _add_level(self, keys: FloatArray, values: FloatArray, weight: FloatArray) -> None:
+        keys[:, _SEEN] = np.minimum(keys[:, _SEEN] + weight, _MOST_SEEN)
+        keys[:, _MEAN] += (values - keys[:, _MEAN]) * weight / keys[:, _SEEN]
+
+    def _learn(
+        self,
+        slots: IntArray,
+        before: FloatArray,
+        after: FloatArray,
+        changes: FloatArray,
+        seconds: FloatArray,
+    ) -> None:
+        keys = self._keys.at(slots)
+        first = keys[:, _SEEN] == 0
+        keys[first, _SEEN], keys[first, _MEAN] = 1.0, before[first]
+        center, scale, ring = self._predicted(keys, before, changes, seconds)
+        off = after[:, None] - center
+        likely = _log_likelihood(off, scale)
+        factor = self._factors(keys, np.maximum(keys[:, _SEEN], 1.0), changes, seconds)
+        for trust in range(len(_TRUST)):
+            own = _log_likelihood(off, factor * self._scale(keys, trust))
+            # Sums over polls come in the order of the polls, which is that of the election.
+            self._scores[trust] = self._scores[trust] * _SHARED_FADES ** len(off) + own.sum(axis=0)
+        size = np.abs(off) / factor
+        log = _FADES * keys[:, _LOG : _LOG + COUNT] + likely
+        keys[:, _LOG : _LOG + COUNT] = np.maximum(log - log.max(axis=1, keepdims=True), -60.0)
+        keys[:, _SIZE : _SIZE + COUNT] = _SCALE_FADES * keys[:, _SIZE : _SIZE + COUNT] + size
+        keys[:, _RESIDUALS] = _SCALE_FADES * keys[:, _RESIDUALS] + 1.0
+        keys[:, _PACED] = _PACE_FADES * keys[:, _PACED] + seconds**2
+        keys[:, _PACES] = _PACE_FADES * keys[:, _PACES] + seconds * (after - before)
+        self._add_level(keys, after, np.minimum(seconds / self._usual_gap, 1.0))
+        self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
+        kept = _SHARED_FADES ** len(off)
+        self._sizes = self._sizes * kept + np.stack([np.full(COUNT, len(off)), size.sum(axis=0)])
+        standard = np.divide(off, scale, out=np.zeros_like(off), where=scale > 0)
+        standard = _rounded(standard)
+        self._rings = [
+            np.append(each, standard[ring == at])[-_RING:] for at, each in enumerate(self._rings)
+        ]
+        self._nodes = None
+
+    def _add_pairs(self, before: FloatArray, after: FloatArray) -> None:
+        assert self._sums is not None  # noqa: S101  for the type checker
+        weight, mean = self._sums[0], self.mean
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._sums[2] += ((before - mean) * (after - mean)).sum()
+            self._sums[3] += ((before - mean) ** 2).sum()
+        self._sums[0] = weight + len(after)
+        self._sums[1] = mean + float((after - mean).sum()) / self._sums[0]
+
+    def _draws(self) -> tuple[FloatArray, ...]:
+        return tuple(ring if len(ring) else np.zeros(1) for ring in self._rings)
+
+    def _quantiles(self) -> FloatArray:
+        # Rings are never written, but replaced.
+        if self._nodes is None:
+            self._nodes = np.stack([np.quantile(each, _MIDDLES) for each in self._draws()])
+        return self._nodes
+
+
+def _log_likelihood(off: FloatArray, scale: FloatArray) -> FloatArray:
+    """Of being so far off, by Student's t with 4 degrees of freedom."""
+    scale = np.maximum(scale, 1e-12 * (1.0 + np.abs(off)))
+    return np.asarray(-2.5 * np.log1p((off / scale) ** 2 / 4) - np.log(scale))
+
+
+def _packed(numbers: FloatArray) -> str:
+    return b64encode(numbers.astype(np.float16).tobytes()).decode()
+
+
+def _rounded(numbers: FloatArray) -> FloatArray:
+    """As they are kept in a state."""
+    return np.clip(numbers, -6e4, 6e4).astype(np.float16).astype(np.float64)
+
+
+def _moderate(values: FloatArray) -> FloatArray:
+    """Values whose sums and squares are numbers."""
+    return np.clip(values, -_GREATEST, _GREATEST)

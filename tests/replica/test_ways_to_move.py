@@ -1,0 +1,137 @@
+"""Ways to move: each is found where values move so, and a restart changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from topwater.model import FloatArray
+from topwater.replica.look_ups import Polls
+from topwater.replica.ways_to_move import BACK, COUNT, LEVEL, POINTS, TREND, WALK, WaysToMove
+
+KEYS = 200
+SLOTS = np.arange(KEYS)
+Course = Callable[[np.random.Generator, int, FloatArray], FloatArray]
+
+
+def taught(course: Course, turns: int = 25, seed: int = 3) -> tuple[WaysToMove, FloatArray]:
+    """Every key is polled after one to nine changes, each a minute after the last."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(50, 10, KEYS)
+    model, minute = WaysToMove(), 0
+    model.start(values)
+    for _ in range(turns):
+        changes = int(rng.integers(1, 10))
+        after = values
+        for _ in range(changes):
+            minute += 1
+            after = course(rng, minute, after)
+        seconds = np.full(KEYS, 60.0 * changes)
+        polls = Polls(0, SLOTS, seconds, SLOTS >= 0, values, after, SLOTS)
+        model.observe(polls, np.full(KEYS, float(changes)))
+        model.pool(SLOTS)
+        values = after
+    return model, values
+
+
+OWN = np.random.default_rng(9).normal(50, 10, KEYS)
+PACE = np.random.default_rng(9).normal(0, 2, KEYS)
+
+
+@pytest.mark.parametrize(
+    ("way", "course"),
+    [
+        (BACK, lambda rng, _, x: 50 + 0.5 * (x - 50) + rng.normal(0, 5, KEYS)),
+        (LEVEL, lambda rng, _, __: OWN + rng.normal(0, 2, KEYS)),
+        (WALK, lambda rng, _, x: x + rng.normal(0, 2, KEYS)),
+        (TREND, lambda rng, m, _: OWN + PACE * m + rng.normal(0, 0.5, KEYS)),
+    ],
+)
+def test_the_way_that_values_move_is_found(way: int, course: Course) -> None:
+    model, values = taught(course)
+    weight = model.at(SLOTS, values, np.ones(KEYS), np.full(KEYS, 60.0)).weight.mean(axis=0)
+    assert weight[way] > 0.5, weight
+    assert model.prior.argmax() == way
+
+
+def test_a_walk_goes_farther_the_longer_it_is_left_alone() -> None:
+    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS), turns=40)
+    for changes in (1.0, 9.0):
+        seconds = np.full(KEYS, 60.0 * changes)
+        points, chances = model.at(SLOTS, values, np.full(KEYS, changes), seconds).points()
+        spread = np.sqrt((chances * (points - values[:, None]) ** 2).sum(axis=1).mean())
+        assert spread == pytest.approx(2 * np.sqrt(changes), rel=0.25)
+
+
+def test_keys_have_scales_of_their_own_where_they_differ() -> None:
+    scale = np.where(SLOTS % 2, 0.5, 8.0)
+    model, values = taught(lambda rng, _, __: OWN + scale * rng.normal(0, 1, KEYS))
+    points, chances = model.at(SLOTS, values, np.ones(KEYS), np.full(KEYS, 60.0)).points()
+    spread = np.sqrt((chances * (points - OWN[:, None]) ** 2).sum(axis=1))
+    assert np.median(spread[1::2]) < 2.0
+    assert np.median(spread[::2]) > 5.0
+
+
+def test_points_stand_for_what_is_drawn() -> None:
+    rng = np.random.default_rng(1)
+    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS))
+    moved = model.at(SLOTS, values, np.full(KEYS, 2.0), np.full(KEYS, 120.0))
+    points, chances = moved.points()
+    assert points.shape == chances.shape == (KEYS, POINTS)
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+    rows = np.zeros(20_000, np.int64)
+    drawn = moved.draw(rows, rng.random(20_000), rng.random(20_000))
+    assert drawn.mean() == pytest.approx((points * chances).sum(axis=1)[0], abs=0.2)
+    for share in (0.1, 0.5, 0.9):
+        at = np.quantile(drawn, share)
+        assert chances[0][points[0] <= at].sum() == pytest.approx(share, abs=0.1)
+    low, high = moved.range()
+    assert (low <= points.min(axis=1)).all()
+    assert (high >= points.max(axis=1)).all()
+
+
+def test_it_goes_on_after_a_restart() -> None:
+    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS))
+    again = WaysToMove()
+    again.restore_facts(json.loads(json.dumps(model.facts())))
+    import pyarrow as pa
+
+    # Slots are numbered otherwise.
+    others = SLOTS[::-1] + 7
+    again.restore(pa.table(model.snapshot(SLOTS)), others)
+    args = values, np.full(KEYS, 3.0), np.full(KEYS, 60.0)
+    for mine, theirs in zip(
+        model.at(SLOTS, *args).points(), again.at(others, *args).points(), strict=True
+    ):
+        assert mine.tolist() == theirs.tolist()
+    model.pool(SLOTS)
+    again.pool(others)
+    assert model.facts() == again.facts()
+
+
+def test_before_anything_is_known_nothing_moves() -> None:
+    model = WaysToMove()
+    assert (model.learnt, model.moves, model.memory, model.mean) == (False, False, 0.5, 0.0)
+    points, _ = model.at(SLOTS[:2], np.array([1.0, 2.0]), np.ones(2), np.ones(2)).points()
+    assert np.isfinite(points).all()
+    model.start(np.array([1.0, 3.0, np.nan]))
+    assert (model.mean, model.memory, model.learnt, model.moves) == (2.0, 0.5, False, True)
+
+
+@pytest.mark.parametrize("after", [5.0, 1e300, -1e300])
+def test_values_that_never_differ_or_differ_beyond_measure_divide_by_nothing(after: float) -> None:
+    model, ones = WaysToMove(), np.full(3, 5.0)
+    model.start(ones)
+    slots = np.arange(3)
+    changed = np.full(3, after != 5.0)
+    for _ in range(5):
+        polls = Polls(0, slots, np.zeros(3), changed, ones, np.full(3, after), slots)
+        model.observe(polls, np.ones(3))
+        model.pool(slots)
+    points, chances = model.at(slots, ones, np.ones(3), np.full(3, np.inf)).points()
+    assert np.isfinite(points).all()
+    assert np.isfinite(chances).all()
+    assert chances.shape[1] == POINTS == 13 * COUNT
