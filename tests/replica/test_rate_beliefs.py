@@ -101,7 +101,8 @@ def test_after_long_there_were_many_changes() -> None:
     sure = np.zeros((3, len(beliefs.grid)))
     sure[:, 20] = 1.0
     seconds = np.array([0.001, 60.0, 3_600.0])
-    changes = beliefs.changes(sure, seconds, np.zeros(3, np.int64))
+    stale = beliefs.stale(sure, seconds, np.zeros(3, np.int64))
+    changes = beliefs.changes(sure, seconds, np.zeros(3, np.int64), stale)
     expected = beliefs.grid[20] * seconds / -np.expm1(-beliefs.grid[20] * seconds)
     assert changes == pytest.approx(expected, rel=1e-6)
     assert changes[0] == pytest.approx(1.0, abs=1e-3)

@@ -390,9 +390,10 @@ class FullWorth:
         proposal, value = self.proposal, self.proposal.value[rows]
         value = np.where(np.isfinite(value), value, self.values.mean)
         slots, seconds = proposal.slots[rows], seconds_since(proposal.fetched[rows], proposal.now)
-        beliefs = self.rates.of(slots, seconds)
-        changes = self.rates.changes(beliefs, seconds, proposal.hinted[rows])
-        return self.policy.moved(slots, value, Passed(seconds, changes, proposal.population))
+        beliefs, hinted = self.rates.of(slots, seconds), proposal.hinted[rows]
+        stale = self.rates.stale(beliefs, seconds, hinted)
+        changes = self.rates.changes(beliefs, seconds, hinted, stale)
+        return self.policy.moved(slots, value, Passed(seconds, stale, changes, proposal.population))
 
     def _could_score(self, rows: IntArray) -> Tried:
         could_be, chances = self._moved(rows).points()

@@ -99,9 +99,11 @@ class Border:
     def moved(self, rows: IntArray) -> Moved:
         """What the values of these rows could be after a change."""
         proposal = self._proposal
+        outlook = self._prospects.of(rows)
         passed = Passed(
             seconds_since(proposal.at("fetched", rows), proposal.now),
-            self._prospects.of(rows).changes,
+            outlook.stale,
+            outlook.changes,
             proposal.population,
         )
         return self._beliefs.moved(proposal.slots[rows], self._usual(rows), passed)

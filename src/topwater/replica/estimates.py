@@ -139,7 +139,7 @@ class Estimates:
             name: np.repeat(column[rows], points.shape[1]) for name, column in view.values.items()
         }
         scores = self._terms.scores(columns, points.ravel())
-        expected = each * (self.stale(slots, view.end)[:, None] * chances).ravel()
+        expected = each * (passed.stale[:, None] * chances).ravel()
         finite = np.isfinite(scores)
         return scores[finite], expected[finite]
 
@@ -156,5 +156,5 @@ class Estimates:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
-        moves = drawn_moves(could_be, self.stale(slots, view.end), rng)
+        moves = drawn_moves(could_be, passed.stale, rng)
         return moves.worlds(scores[rows], score_at)

@@ -118,7 +118,7 @@ class Prospects:
         seconds, hinted = seconds_since(fetched, proposal.now), proposal.at("hinted", rows)
         beliefs = self._rates.of(proposal.slots[rows], seconds)
         stale = self._rates.stale(beliefs, seconds, hinted)
-        changes = self._rates.changes(beliefs, seconds, hinted)
+        changes = self._rates.changes(beliefs, seconds, hinted, stale)
         # A key in so many windows has events in so many steps, of which each window spans some.
         overlap = max(1.0, proposal.width / proposal.step)
         spoken = 1.0 - (1.0 - presence) ** (1.0 / overlap)

@@ -97,12 +97,16 @@ class RateBeliefs:
         """The probability that a value differs by now, so long and so many hints after a fetch."""
         return np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
 
-    def changes(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
-        """How many changes there were by then, if there was one."""
-        seconds = np.where(np.isfinite(seconds), seconds, 0.0)
-        wear = beliefs * self._wear(seconds, hinted)
-        worn = (beliefs * self._worn(seconds, hinted)).sum(axis=1)
-        return np.asarray(np.maximum(1.0, wear.sum(axis=1) / np.maximum(worn, 1e-300)))
+    def changes(
+        self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray, stale: FloatArray
+    ) -> FloatArray:
+        """How many changes there were by then, if there was one; they are stale as likely as this.
+
+        Of a value that was never read, one.
+        """
+        read = np.isfinite(seconds)
+        wear = (beliefs * self._wear(np.where(read, seconds, 0.0), hinted)).sum(axis=1)
+        return np.where(read, np.maximum(1.0, wear / np.maximum(stale, 1e-300)), 1.0)
 
     def survives(self, beliefs: FloatArray, seconds: FloatArray, events: FloatArray) -> FloatArray:
         """The probability that a value fetched now is right after each of some times.

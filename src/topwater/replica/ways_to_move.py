@@ -70,13 +70,15 @@ class Passed(NamedTuple):
 
     Attributes
     ----------
-    seconds, changes
-        How long ago that was, for ever if they never were; and how often they changed, if they did.
+    seconds, stale, changes
+        How long ago that was, for ever if they never were; how likely they differ by now; and how
+        often they changed, if they did.
     population
         What those could be that never were.
     """
 
     seconds: FloatArray
+    stale: FloatArray
     changes: FloatArray
     population: Population
 

@@ -78,15 +78,16 @@ class Worth:
 
     def passed(self, slots: IntArray, now: Millis, replica: Replica, of: Population) -> Passed:
         """What has happened to values since they were read."""
-        seconds = seconds_since(replica.fetched[slots], now)
+        seconds, hinted = seconds_since(replica.fetched[slots], now), replica.hints[slots]
         beliefs = self.rates.of(slots, seconds)
-        return Passed(seconds, self.rates.changes(beliefs, seconds, replica.hints[slots]), of)
+        stale = self.rates.stale(beliefs, seconds, hinted)
+        return Passed(seconds, stale, self.rates.changes(beliefs, seconds, hinted, stale), of)
 
     def observe(self, polls: Polls) -> None:
         """Learn how values change."""
-        changes = self.rates.changes(
-            self.rates.of(polls.slots, polls.seconds), polls.seconds, polls.hinted
-        )
+        beliefs = self.rates.of(polls.slots, polls.seconds)
+        stale = self.rates.stale(beliefs, polls.seconds, polls.hinted)
+        changes = self.rates.changes(beliefs, polls.seconds, polls.hinted, stale)
         self.values.observe(polls, changes)
         self.rates.observe(polls)
 
