@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from topwater.errors import AFRESH, StateError
 
 MOST = 2**20
-"""Bytes of a piece in one chunk. Reading a value takes Spark's state server some twenty times its
+"""Bytes of a piece in one chunk. Reading a value takes Spark's state server several times its
 size of Java heap: a single one of 64 MB ends a server that has 1 GB."""
 
 
