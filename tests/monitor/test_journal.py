@@ -271,3 +271,24 @@ def test_a_snapshot_can_be_made_without_a_source(name: str) -> None:
     assert plain(snapshot_from(Head.unpack(store.head), store.get)) == kept(
         each, live.monitor.snapshot()
     )
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_monitor_that_holds_something_is_written_as_a_whole(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And goes on from there: what was written first is not written again."""
+    monkeypatch.setattr(strand, "SEGMENT", 300)
+    each = scenario(name, 3)
+    first = Journal(built(each))
+    for file in each.files[:4]:
+        stepped(first, file)
+    state = first.monitor.snapshot()
+    again = Journal(build_monitor(each.query, state, source=each.source, keep_late=True))
+    store = JournalStore()
+    store.write(again.record("a nonce", whole=True))
+    assert kept(each, store.rebuilt(built(each)).monitor.snapshot()) == kept(each, state)
+    assert stepped(again, each.files[4]) == stepped(first, each.files[4])
+    store.write(again.record("another"))
+    found, right = store.rebuilt(built(each)), first.monitor.snapshot()
+    assert kept(each, found.monitor.snapshot()) == kept(each, right)

@@ -55,10 +55,10 @@ def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
 
 
 def test_a_state_is_taken_up_only_by_as_many_shards_and_the_same_events() -> None:
-    require_same_shards(2, 2)
+    require_same_shards(2, 2, AFRESH)
     require_same_origin("a pattern", "a pattern")
     with pytest.raises(StateError, match="written with shards=2, and now it is shards=3") as caught:
-        require_same_shards(2, 3)
+        require_same_shards(2, 3, AFRESH)
     assert caught.value.fix == f"use shards=2, or {AFRESH}"
     with pytest.raises(StateError, match="another pattern"):
         require_same_origin("a pattern", "")

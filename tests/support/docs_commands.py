@@ -34,6 +34,9 @@ def split(words: list[str]) -> tuple[str, list[str]]:
     name, rest = words[0], words[1:]
     while rest and f"{name} {rest[0]}" in all_commands():
         name = f"{name} {rest.pop(0)}"
+    usual = getattr(all_commands().get(name), "usual", None)
+    if usual is not None and rest and rest[0] != "--help":
+        name = f"{name} {usual}"
     return name, rest
 
 

@@ -47,6 +47,18 @@ class Commands(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
+class ShowOrChange(TyperGroup):
+    """Commands one of which is ``show``: it is meant where none is named."""
+
+    usual = "show"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments, the first of which may be one of ``show``."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = [self.usual, *args]
+        return super().parse_args(ctx, args)
+
+
 def _let_flow(command: Any) -> None:
     """Leave the line breaks of a command's help, and of those below it, to the terminal."""
     paragraphs = inspect.cleandoc(command.help or "").split("\n\n")

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from topwater.cli import completion
+from topwater.cli import completion, state_commands
 from topwater.cli.command_group import Commands
 from topwater.cli.terminal import Debug, LivePort, LookUp, Quiet, examples_of, plain_errors
-from topwater.show.console import progress
 
 Settings = Annotated[
     list[str] | None,
@@ -254,32 +253,4 @@ def live(
         )
 
 
-@app.command(
-    epilog=examples_of(
-        "topwater state answers  # of a job that writes to answers/",
-        "topwater state answers/_checkpoint --json",
-    )
-)
-def state(
-    checkpoint: Annotated[
-        str, typer.Argument(help="The checkpoint of a query, or the folder that a job writes to.")
-    ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object per shard and nothing else.")
-    ] = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """What a query on Spark remembers: its windows, candidates and replica, shard by shard.
-
-    Of standing queries: how many there are, and how many objects they refer to.
-    """
-    with plain_errors(debug):
-        from topwater.spark import session
-        from topwater.spark.state import located, state_lines
-
-        place = located(checkpoint)
-        with progress("starting Spark", quiet):
-            spark = session("topwater state", master="local[1]")
-            shown = state_lines(spark, place, as_json=as_json)
-    typer.echo("\n".join(shown))
+app.add_typer(state_commands.app, name="state")

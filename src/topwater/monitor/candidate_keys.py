@@ -9,17 +9,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
+from functools import reduce
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topwater.candidates.objects import Candidates, Memory, Objects, Traces, places
+from topwater.candidates.objects import Candidates, Memory, Objects, Traces, places, stack
 from topwater.candidates.rescorable import UNSCORED, UNSEEN, build
 from topwater.model import Counts, FloatArray, IntArray, Items, KeyArray, Millis
 from topwater.monitor.open_windows import WindowResult
+from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
 from topwater.replica.look_ups import LookingUp
@@ -95,22 +98,12 @@ class CandidateKeys:
 
     def snapshot(self) -> pa.Table:
         """The list's memory: its candidates, and the traces of the others."""
-        memory = self._list.snapshot()
-        meta = {"forgotten_at": memory.forgotten_at, "unsure_at": self._unsure_at}
-        parts = [pack(_to_table(memory.candidates), {}), pack(_to_table(memory.traces), meta)]
-        return pa.table({"part": pa.array(parts, pa.binary())})
+        return _packed(self._list.snapshot(), self._unsure_at)
 
     def restore(self, table: pa.Table) -> None:
         """Give the list its memory back."""
-        (candidates, _), (traces, meta) = (unpack(part.as_py()) for part in table.column("part"))
-        self._unsure_at = meta["unsure_at"]
-        self._list.restore(
-            Memory(
-                _from_table(Candidates, candidates),
-                _from_table(Traces, traces),
-                meta["forgotten_at"],
-            )
-        )
+        memory, self._unsure_at = _unpacked(table)
+        self._list.restore(memory)
 
     def _answer(self, window: int) -> LookingUp[WindowResult]:
         known = self._list.known(window)
@@ -224,6 +217,41 @@ class CandidateKeys:
         )
         replica.reclaim()
         return found
+
+
+def joined_memory(parts: Sequence[pa.Table]) -> pa.Table:
+    """What lists of disjoint keys remember, as one list may take it up."""
+    opened = [_unpacked(part) for part in parts]
+    candidates = stack([memory.candidates for memory, _ in opened]).ranked()
+    traces = reduce(Traces.merge, (memory.traces for memory, _ in opened))
+    forgotten_at = max(memory.forgotten_at for memory, _ in opened)
+    return _packed(Memory(candidates, traces, forgotten_at), max(at for _, at in opened))
+
+
+def divided_memory(whole: pa.Table, shards: int) -> list[pa.Table]:
+    """What each shard's list remembers of one list.
+
+    Whose keys were forgotten is not known, so each has all traces: what it says of its exactness
+    is right, but may be less than it could say.
+    """
+    memory, unsure_at = _unpacked(whole)
+    owners = shard_of(keys_to_arrow(memory.candidates.key), shards)
+    return [
+        _packed(replace(memory, candidates=memory.candidates.take(owners == shard)), unsure_at)
+        for shard in range(shards)
+    ]
+
+
+def _packed(memory: Memory, unsure_at: Millis) -> pa.Table:
+    meta = {"forgotten_at": memory.forgotten_at, "unsure_at": unsure_at}
+    parts = [pack(_to_table(memory.candidates), {}), pack(_to_table(memory.traces), meta)]
+    return pa.table({"part": pa.array(parts, pa.binary())})
+
+
+def _unpacked(table: pa.Table) -> tuple[Memory, Millis]:
+    (candidates, _), (traces, meta) = (unpack(part.as_py()) for part in table.column("part"))
+    kept, others = _from_table(Candidates, candidates), _from_table(Traces, traces)
+    return Memory(kept, others, meta["forgotten_at"]), meta["unsure_at"]
 
 
 def _events(found: Items) -> zip[tuple[object, int]]:

@@ -31,7 +31,8 @@ from topwater.monitor.ranking_log import logs_of
 from topwater.monitor.remote_part import RemoteElsewhere
 from topwater.monitor.row_log import RowLog
 from topwater.monitor.snapshot import require_same_query
-from topwater.monitor.strand import SEGMENT, Piece, Segment, Strand
+from topwater.monitor.strand import BUCKETS, SEGMENT, Piece, Segment, Strand
+from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.tables import known_form, pack, unpack
 
@@ -176,12 +177,16 @@ class Journal(Generic[M_co]):
         self._strands = {log.name: Strand() for log in self._logs}
         self._query = self.monitor.query.to_dict()
 
-    def record(self, nonce: str) -> Changes:
-        """Write what changed since the last record, under a text that no other attempt has."""
+    def record(self, nonce: str, *, whole: bool = False) -> Changes:
+        """Write what changed since the last record, under a text that no other attempt has.
+
+        Or write the ``whole``: the first record of a monitor that holds something already.
+        """
         sequence = self.version[0] + 1
         puts: dict[int, bytes] = {}
+        write = self._write_whole if whole else self._write
         for log in self._logs:
-            self._write(log, self._strands[log.name], sequence, puts)
+            write(log, self._strands[log.name], sequence, puts)
         needed = set[int]().union(*(strand.ids() for strand in self._strands.values()))
         removes = sorted(self._ids - needed)
         self._ids = needed
@@ -249,6 +254,17 @@ class Journal(Generic[M_co]):
             written += self._image(log, strand, sequence, puts)
         strand.expire(log.oldest())
 
+    def _write_whole(self, log: Log, strand: Strand, sequence: int, puts: dict[int, bytes]) -> None:
+        if log.whole:
+            self._write(log, strand, sequence, puts)
+            return
+        log.news()  # from now on known: the images tell it
+        everything = log.image(0, BUCKETS)
+        strand.begin_images(0 if everything is None else len(everything.packed))
+        while strand.width:
+            self._image(log, strand, sequence, puts)
+        strand.expire(log.oldest())
+
     def _image(self, log: Log, strand: Strand, sequence: int, puts: dict[int, bytes]) -> int:
         """Make the next image; its size."""
         low, high = strand.next_range()
@@ -276,12 +292,17 @@ def snapshot_from(head: Head, get: Get) -> bytes:
 
 def _unasked(query: TopKQuery, facts: Mapping[str, Any]) -> Recorded:
     """What wrote such facts, for those who do not ask a source."""
-    nobody = None if query.refresh is None else _Nobody()
+    nobody = unasked_source(query)
     if "joint" in facts:
         return JointRanking.build(query, source=nobody)
     if "credit" in facts.get("remote", ()):
         return TopKMonitor(query, RemoteElsewhere(Shard()))
     return build_monitor(query, source=nobody)
+
+
+def unasked_source(query: TopKQuery) -> Source | None:
+    """A source for a query that is not going to ask it; None if the query has no remote part."""
+    return None if query.refresh is None else _Nobody()
 
 
 class _Nobody:

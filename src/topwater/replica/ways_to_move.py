@@ -40,8 +40,8 @@ _CHANCE = np.diff(_EDGES)
 POINTS = COUNT * len(_CHANCE)
 """How many values stand for all that a value could be after a change."""
 
-_RING = 256
-_PAIRS = 8.0
+RING = 256
+PAIRS = 8.0  # what is believed before any pair was seen weighs as much as so many
 _GREATEST, _GREATEST_KEPT = 1e140, 1e38
 _LEVEL_PRIOR = 0.5
 _MOST_SEEN = 20.0
@@ -168,7 +168,7 @@ class WaysToMove:
     @property
     def learnt(self) -> bool:
         """Whether a change was observed."""
-        return self._sums is not None and self._sums[0] > _PAIRS
+        return self._sums is not None and self._sums[0] > PAIRS
 
     @property
     def moves(self) -> bool:
@@ -196,7 +196,7 @@ class WaysToMove:
             return
         with np.errstate(over="ignore"):
             mean, spread = float(values.mean()), float(values.var())
-        self._sums = np.array([_PAIRS, mean, 0.5 * _PAIRS * spread, _PAIRS * spread])
+        self._sums = np.array([PAIRS, mean, 0.5 * PAIRS * spread, PAIRS * spread])
         apart = np.quantile(values - mean, (np.arange(32) + 0.5) / 32)
         size = float(np.abs(apart).mean())
         share = np.array([1.0, 0.5, 0.5, 0.5])
@@ -383,7 +383,7 @@ class WaysToMove:
         standard = np.divide(off, scale, out=np.zeros_like(off), where=scale > 0)
         standard = _rounded(standard)
         self._rings = [
-            np.append(each, standard[ring == at])[-_RING:] for at, each in enumerate(self._rings)
+            np.append(each, standard[ring == at])[-RING:] for at, each in enumerate(self._rings)
         ]
         self._nodes = None
 

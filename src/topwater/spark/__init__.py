@@ -4,6 +4,7 @@ from topwater.spark.answer_rows import answers_from
 from topwater.spark.file_source import Files
 from topwater.spark.launch import start
 from topwater.spark.metrics import Progress, watch
+from topwater.spark.rescaled_checkpoint import rescale
 from topwater.spark.rspql import Mapped, Rdf, rspql
 from topwater.spark.session import require, session, settings
 from topwater.spark.standing import standing
@@ -20,6 +21,7 @@ __all__ = [
     "answers_from",
     "read_state",
     "require",
+    "rescale",
     "rspql",
     "session",
     "settings",

@@ -17,7 +17,8 @@ from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
-from topwater.spark.processor import require_same_origin, require_same_shards
+from topwater.spark.processor import require_same_origin
+from topwater.spark.rescaled_checkpoint import finish, rescale
 from topwater.spark.running_query import RunningQuery, nodes_of, noted, plan_of
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
@@ -68,6 +69,8 @@ def start(
 
     The same as ``answers.writeStream…start()``, which works as well, after checking that the
     checkpoint is new or belongs to this query, and that the folder of answers is as far as it is.
+    If the query had another number of shards, the checkpoint is first rewritten for those that it
+    has now; see :func:`topwater.spark.rescale`.
     What ends the query later is raised with a note on what to do, where that is known; and while
     one waits for its end, a source folder that is gone is logged.
 
@@ -99,20 +102,23 @@ def start(
     QueryError
         If the rows, the output mode or the sink can't be used.
     StateError
-        If the checkpoint belongs to another query or another number of shards, or is of another
-        version, or damaged.
+        If the checkpoint belongs to another query, or is of another version, or damaged.
     """
     _check(answers, to, path, mode)
     origin = _origin(answers)
     spark = answers.sparkSession
     _check_watermarks(answers)
+    finish(spark, str(checkpoint))
+    shards = origin.shards
     if was_used(spark, str(checkpoint)):
-        _check_state(spark, str(checkpoint), origin)
+        shards = _check_state(spark, str(checkpoint), origin)
     elif origin.query is not None:
         check_heap(spark, (), origin.shards)
     if isinstance(to, str) and path is not None:
         with contextlib.suppress(Py4JError):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
+    if shards != origin.shards:
+        rescale(spark, checkpoint, origin.shards, partitions=partitions)
     _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -181,12 +187,13 @@ def _make_private(checkpoint: str) -> None:
             make_private_folder(checkpoint)
 
 
-def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
+def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> int:
+    """Raise unless a state is of the same rows; of how many shards it is."""
     if origin.query is None:
         for row in state_rows(spark, checkpoint, STATE):
             _, meta = unpacked_snapshot(bytes(row.snapshot))
             require_same_begin(meta, origin.begun, origin.shards)
-        return
+        return origin.shards
     states = read_heads(spark, checkpoint)
     for state in states:
         if state.query != origin.query:
@@ -195,9 +202,9 @@ def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> None:
                 f"{_difference(state.query, origin.query)}",
                 fix=f"use the query that wrote it, or {AFRESH}",
             )
-        require_same_shards(state.shards, origin.shards)
         require_same_origin(state.origin, origin.origin)
     check_heap(spark, [state.chunk for state in states], origin.shards)
+    return states[0].shards if states else origin.shards
 
 
 def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:

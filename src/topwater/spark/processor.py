@@ -40,7 +40,11 @@ from topwater.spark.workers import set_modules_aside
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, TimerValues
+    from pyspark.sql.streaming.stateful_processor import (
+        StatefulProcessorHandle,
+        TimerValues,
+        ValueState,
+    )
 
 
 STATE = "monitor"
@@ -116,8 +120,7 @@ class MonitorProcessor(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
         set_modules_aside()
-        self._state = handle.getValueState(STATE, _FORM)
-        self._chunks = SparkChunks(handle)
+        self._state, self._chunks = opened_state(handle)
 
     def handleInputRows(  # noqa: N802
         self,
@@ -165,7 +168,7 @@ class MonitorProcessor(StatefulProcessor):
         kept = CACHE.take((self._run, shard))
         if value is None:
             return ShardJournal(Journal(self._monitor(shard)), StoredJournal(self._chunks), "begun")
-        require_same_shards(value[2], self._shards)
+        require_same_shards(value[2], self._shards, _rescale(self._shards))
         require_same_origin(value[3], self._origin)
         stored = StoredJournal.unpack(bytes(value[0]), self._chunks)
         head = Head.unpack(stored.head)
@@ -202,6 +205,11 @@ class MonitorProcessor(StatefulProcessor):
         )
 
 
+def opened_state(handle: StatefulProcessorHandle) -> tuple[ValueState, SparkChunks]:
+    """The journal's value with whose it is, and the map of chunks."""
+    return handle.getValueState(STATE, _FORM), SparkChunks(handle)
+
+
 def warn_of_growth(shard: int, before: int, after: int) -> None:
     """Say when a shard's state has become so large that reading it back takes long.
 
@@ -221,12 +229,16 @@ def warn_of_growth(shard: int, before: int, after: int) -> None:
         size *= 2
 
 
-def require_same_shards(kept: int, shards: int) -> None:
+def _rescale(shards: int) -> str:
+    return f"stop the query and run topwater state rescale CHECKPOINT --shards {shards}"
+
+
+def require_same_shards(kept: int, shards: int, otherwise: str) -> None:
     """Raise unless a state was written by as many shards as there are now."""
     if kept != shards:
         raise StateError(
             f"the state was written with shards={kept}, and now it is shards={shards}",
-            fix=f"use shards={kept}, or {AFRESH}",
+            fix=f"use shards={kept}, or {otherwise}",
         )
 
 

@@ -129,7 +129,7 @@ class StandingProcessor(StatefulProcessor):
 
 def require_same_begin(meta: Mapping[str, Any], begun: str | None, shards: int) -> None:
     """Raise unless a state was begun with the same queries, settings and number of shards."""
-    require_same_shards(meta["shards"], shards)
+    require_same_shards(meta["shards"], shards, AFRESH)
     if meta["begun"] != begun:
         raise StateError(
             "the checkpoint was begun with other queries or settings",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.errors import AFRESH, StateError, TopwaterError
 from topwater.monitor.journal import Head, snapshot_from
+from topwater.monitor.shard_division import Written
 from topwater.monitor.snapshot import Description, Kept, describe
 from topwater.monitor.stored_journal import NO_MAP, StoredJournal, stored_size
 from topwater.query import TopKQuery
@@ -127,6 +128,73 @@ def read_snapshots(spark: SparkSession, checkpoint: str | Path) -> dict[int, byt
 def _shard_state(spark: SparkSession, checkpoint: str, row: Row) -> ShardState:
     snapshot, size = _snapshot(spark, checkpoint, row)
     return ShardState(row.shard, row.shards, replace(describe(snapshot), size=size), row.origin)
+
+
+class Stored(NamedTuple):
+    """All that a checkpoint has of one query of ours.
+
+    Attributes
+    ----------
+    journals
+        By shard; that of the ranking of all shards follows the last. None before the first event.
+    shards, origin
+        See :class:`ShardState`; 0 shards if that is not known yet.
+    operators, ours
+        The numbers of all stateful stages, and those of ours, in order.
+    partitions
+        How many tasks each of ours has.
+    """
+
+    journals: dict[int, Written]
+    shards: int
+    origin: str
+    operators: list[int]
+    ours: list[int]
+    partitions: int
+
+
+def read_journals(spark: SparkSession, checkpoint: str | Path) -> Stored:
+    """The journals of all shards after the last finished micro-batch; see :func:`read_state`."""
+    folder = checked(spark, checkpoint)
+    rows = _head_rows(spark, folder)
+    values = [(row, StoredJournal.unpack(bytes(row.snapshot), NO_MAP)) for row in rows]
+    mapped = {row.operator for row, stored in values if stored.beside is None}
+    chunks = _all_chunks(spark, folder, mapped)
+    journals = {}
+    for row, stored in values:
+        found = chunks.get((row.operator, row.key[PLACE]), {})
+        get = found.get if stored.beside is None else stored.beside.get
+        journals[row.shard] = Written(Head.unpack(stored.head), get)
+    if len(journals) < len(rows):
+        raise StateError(
+            f"{folder} is of a query with several rankings", fix="give each a query of its own"
+        )
+    with _readable(folder):
+        stages = spark.read.format("state-metadata").load(folder)
+        known = stages.select("operatorId", "numPartitions").distinct().collect()
+        ours = sorted(_required(spark, folder, STATE))
+    return Stored(
+        journals,
+        max((row.shards for row in rows), default=0),
+        next((row.origin for row in rows), ""),
+        sorted({row.operatorId for row in known}),
+        ours,
+        next(row.numPartitions for row in known if row.operatorId == ours[0]),
+    )
+
+
+def _all_chunks(
+    spark: SparkSession, checkpoint: str, operators: set[int]
+) -> dict[tuple[int, int], dict[int, bytes]]:
+    """By operator and place, then by id: each operator's are read once."""
+    found: dict[tuple[int, int], dict[int, bytes]] = {}
+    with _readable(checkpoint):
+        for operator in operators:
+            stored = _stored(spark, checkpoint, operator, CHUNKS)
+            columns = (F.col(f"key.{PLACE}"), "user_map_key.id", "user_map_value.chunk")
+            for each in stored.select(*columns).toLocalIterator():
+                found.setdefault((operator, each[PLACE]), {})[each.id] = bytes(each.chunk)
+    return found
 
 
 def _snapshot(spark: SparkSession, checkpoint: str, row: Row) -> tuple[bytes, int]:

@@ -134,3 +134,13 @@ def test_check_notices_a_wrong_mark_and_a_wrong_bound() -> None:
     lst._marks.at["C"].start += 1
     with pytest.raises(AssertionError, match="marks of"):
         lst.check()
+
+
+def test_what_a_smaller_list_can_not_take_up_leaves_a_trace() -> None:
+    """As where the lists of several shards become one."""
+    lst, _ = figure_6(2, 1, "")
+    smaller = SuperTopKN(ACQUATOP, 1)
+    smaller.restore(lst.snapshot())
+    smaller.check()
+    assert keys_of(smaller.known(0)) == ["E"]
+    assert smaller.ceiling(0) == (-6.0, -5, "C")

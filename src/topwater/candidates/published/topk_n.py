@@ -239,8 +239,10 @@ class SuperTopKN:
         self._traces = memory.traces
         self._forgotten_at = memory.forgotten_at
         self._blank = memory.candidates.take(slice(0))
-        for fact in self._facts_of(memory.candidates):
-            self._put(fact)
+        # Nothing is lost of what one list kept; of what several did, something may be.
+        self._forget(
+            [lost for fact in self._facts_of(memory.candidates) for lost in self._put(fact)]
+        )
 
     def check(self) -> None:
         """Verify the marks and pointers, and that each candidate is known and each is right."""

@@ -1,0 +1,106 @@
+"""The numbers of a replica that belong to no key, where shards become more or fewer.
+
+Rows go where their keys go. What is left is the purse, and what was learnt of all keys together:
+shards have a part of it each, and one shard has all.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from topwater.model import Shard
+from topwater.replica.ways_to_move import PAIRS, RING
+
+_FADING = ("prior", "sizes", "scores", "gaps")
+
+Numbers = Mapping[str, Any]
+"""What :meth:`topwater.replica.refresher.Refresher.facts` gives."""
+
+
+def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
+    """Those of all shards together, which remember so many rows."""
+    values = [part["values"] for part in parts]
+    # Who has seen more pairs of values knows more.
+    weights = np.array([PAIRS if each["sums"] is None else each["sums"][0] for each in values])
+    return {
+        "purse": _joined_purse([part["purse"] for part in parts]),
+        "arrivals": rows,
+        "values": _joined_values(values),
+        "rates": np.average([part["rates"] for part in parts], axis=0, weights=weights).tolist(),
+    }
+
+
+def divided_numbers(whole: Numbers, shard: Shard, rows: int) -> dict[str, Any]:
+    """The part of one shard, which remembers so many rows."""
+    return {
+        "purse": _divided_purse(whole["purse"], shard),
+        "arrivals": rows,
+        "values": _divided_values(whole["values"], shard),
+        "rates": whole["rates"],
+    }
+
+
+def _joined_purse(parts: Sequence[Numbers]) -> dict[str, Any]:
+    offers = [part["offers"] for part in parts if part["offers"]]
+    return {
+        "tokens": sum(part["tokens"] for part in parts),
+        "seconds_per_fetch": float(np.mean([part["seconds_per_fetch"] for part in parts])),
+        "offers": np.sum(offers, axis=0).tolist() if offers else [],
+        "windows": max(part["windows"] for part in parts),
+    }
+
+
+def _divided_purse(whole: Numbers, shard: Shard) -> dict[str, Any]:
+    """Whole tokens, so that all shards together can spend what one could, and no more."""
+    each, rest = divmod(int(whole["tokens"]), shard.of)
+    return {
+        **whole,
+        "tokens": float(each + (shard.index < rest)),
+        "offers": [offer / shard.of for offer in whole["offers"]],
+    }
+
+
+def _joined_values(parts: Sequence[Numbers]) -> dict[str, Any]:
+    """Pairs of values count as often as they were seen; what every shard began with counts once.
+
+    What fades is as strong in one shard as in all, so its mean is taken.
+    """
+    known = [part for part in parts if part["sums"] is not None]
+    if not known:
+        return dict(parts[0])
+    sums = np.array([part["sums"] for part in known])
+    weights = sums[:, 0]
+    weight = PAIRS + (weights - PAIRS).sum()
+    mean = float(np.average(sums[:, 1], weights=weights))
+    spreads = sums[:, 2:].sum(axis=0) * (weight / weights.sum())
+    faded = {
+        name: np.average([part[name] for part in known], axis=0, weights=weights).tolist()
+        for name in _FADING
+    }
+    rings = zip(*(part["rings"] for part in known), strict=True)
+    return {
+        **faded,
+        "sums": [float(weight), mean, *spreads.tolist()],
+        "rings": [_latest(each) for each in rings],
+    }
+
+
+def _divided_values(whole: Numbers, shard: Shard) -> dict[str, Any]:
+    """The same belief, held as firmly as a shard would that had seen its part of the pairs."""
+    if whole["sums"] is None:
+        return dict(whole)
+    weight, mean, *spreads = whole["sums"]
+    own = PAIRS + (weight - PAIRS) / shard.of
+    return {**whole, "sums": [own, mean, *(spread * (own / weight) for spread in spreads)]}
+
+
+def _latest(rings: Sequence[str]) -> str:
+    """The latest of all shards, which do not know who was first: by turns."""
+    opened = [np.frombuffer(b64decode(ring), np.float16) for ring in rings]
+    age = np.concatenate([np.arange(len(ring), 0, -1) for ring in opened])
+    order = np.argsort(-age, kind="stable")[-RING:]
+    return b64encode(np.concatenate(opened)[order].tobytes()).decode()

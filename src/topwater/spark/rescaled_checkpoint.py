@@ -1,0 +1,307 @@
+"""A checkpoint for another number of shards.
+
+::
+
+    checkpoint ──► journals ──► journals of as many shards as are wanted ──► state, by Spark itself
+         │                                                                        │
+         └──► offsets, commits, sources ──► checkpoint.rescaling ◄────────────────┘
+                                                 │  exchanged at once
+                                            checkpoint, and checkpoint.with-4-shards
+
+The new checkpoint is made beside the old one and takes its place when it is complete, so a command
+that is killed leaves one of them. Micro-batches keep their numbers: a sink sees no difference.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
+
+from topwater.errors import AFRESH, StateError
+from topwater.monitor.joint_ranking import has_joint_ranking
+from topwater.monitor.shard_division import rescale as rescale_journals
+from topwater.monitor.shards import require_buckets
+from topwater.query import TopKQuery
+from topwater.spark import folders
+from topwater.spark.folders import names_in
+from topwater.spark.standing_processor import STATE as STANDING
+from topwater.spark.state import Stored, checked, has_state, read_journals
+from topwater.spark.state_writer import ShardJournals, StoredValue, write_state
+from topwater.validation import checked_call, whole_of
+from topwater.validation.checkpoints import last_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pyspark.sql import SparkSession
+
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_STORE = "spark.sql.streaming.stateStore"
+_SETTINGS = {
+    f"{_STORE}.checkpointFormatVersion": "1",
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+_STATE, _WORK = "state", "_work"
+_WRITTEN = ("1.zip", "2.changelog")  # see write_state()
+_log = logging.getLogger("topwater")
+
+
+class Rescaled(NamedTuple):
+    """What was done to a checkpoint.
+
+    Attributes
+    ----------
+    before, shards
+        How many shards there were, and how many there are now.
+    kept
+        Where the checkpoint is as it was before.
+    """
+
+    before: int
+    shards: int
+    kept: str
+
+
+@checked_call()
+def rescale(
+    spark: SparkSession,
+    checkpoint: str | Path,
+    shards: int,
+    *,
+    partitions: int | None = None,
+) -> Rescaled | None:
+    """Let the query of a checkpoint go on with another number of shards, and forget nothing.
+
+    The query must have been stopped. :func:`topwater.spark.start` does this by itself.
+
+    Parameters
+    ----------
+    spark
+        A session; see :func:`topwater.spark.settings`.
+    checkpoint
+        The folder that the query has as its ``checkpointLocation``.
+    shards
+        How many it is to have.
+    partitions
+        How many tasks its stateful stages are to have. By default as many as shards, if that was so
+        before; otherwise as many as before.
+
+    Returns
+    -------
+    Rescaled or None
+        What was done; None if the query has as many shards already.
+
+    Raises
+    ------
+    StateError
+        If there is no state of a top-k query in it, or one that can't be changed so.
+    """
+    whole_of(shards, "shards", 1, fix="give the number of shards that the query is to have")
+    require_buckets(shards)
+    folder = str(checkpoint)
+    finish(spark, folder)
+    stored = _read(spark, folder)
+    if stored.shards in (0, shards) and partitions in (None, stored.partitions):
+        return None
+    done = last_number(names_in(spark, f"{folder}/commits"))
+    tasks = _tasks(stored, shards, partitions)
+    made = _made(spark, folder, stored, shards, tasks)
+    if last_number(names_in(spark, f"{folder}/commits")) != done:
+        folders.remove(spark, made)
+        raise StateError(
+            f"the query of {folder} is running", fix="stop it, and change its shards then"
+        )
+    kept = _swap(spark, folder, made, stored.shards)
+    _log.warning(
+        "%s now has %d shards; as it was with %d, it is kept in %s",
+        folder, shards, stored.shards, kept,
+    )  # fmt: skip
+    return Rescaled(stored.shards, shards, kept)
+
+
+def finish(spark: SparkSession, checkpoint: str) -> None:
+    """Put a new checkpoint in its place, if somebody was stopped just before doing so."""
+    made = _beside(checkpoint)
+    if not folders.is_there(spark, checkpoint) and folders.is_there(spark, made):
+        folders.move(spark, made, checkpoint)
+
+
+def _beside(checkpoint: str) -> str:
+    return f"{checkpoint.rstrip('/')}.rescaling"
+
+
+def _read(spark: SparkSession, folder: str) -> Stored:
+    checked(spark, folder)
+    if has_state(spark, folder, STANDING):
+        raise StateError(
+            f"{folder} is of standing queries, whose shards can't be changed",
+            fix=f"use as many as before, or {AFRESH}",
+        )
+    if '"stateUniqueIds"' in _last(spark, f"{folder}/commits")[1]:
+        raise StateError(
+            f"the state in {folder} is kept in Spark's second format of checkpoints",
+            fix=f"use as many shards as before, or {AFRESH}",
+        )
+    return read_journals(spark, folder)
+
+
+def _tasks(stored: Stored, shards: int, wanted: int | None) -> int:
+    """How many tasks the stateful stages get. All stages of a query have as many."""
+    usual = shards if stored.partitions == stored.shards else stored.partitions
+    if stored.operators == stored.ours:
+        return usual if wanted is None else wanted
+    if wanted not in (None, stored.partitions):
+        raise StateError(
+            "the query has stateful stages besides ours, whose tasks can't be changed",
+            fix=f"leave out partitions, or use {stored.partitions}",
+        )
+    return stored.partitions
+
+
+def _made(spark: SparkSession, folder: str, stored: Stored, shards: int, tasks: int) -> str:
+    """A whole checkpoint beside the old one; where."""
+    made, number = _beside(folder), _last(spark, f"{folder}/commits")[0]
+    folders.remove(spark, made)
+    for name in names_in(spark, folder):
+        if name != _STATE:
+            folders.copy(spark, f"{folder}/{name}", f"{made}/{name}")
+    settings = _retold(spark, made, number, tasks)
+    head = next(iter(stored.journals.values())).head
+    joint = has_joint_ranking(TopKQuery.from_dict(head.query), shards)
+    versions = [
+        ShardJournals(_divided(each, shards), shards, each.origin, joint)
+        for each in (stored, *_attempted(spark, folder, made, number))
+    ]
+    written = write_state(spark, versions, f"{made}/{_WORK}", settings)
+    for at, stage in enumerate(_stages(stored, joint=joint)):
+        _put_stage(spark, f"{written}/{at}", _Stage(folder, made, stage, number + 1))
+    for stage in set(stored.operators) - set(stored.ours):
+        copy = f"{_STATE}/{stage}"
+        folders.copy(spark, f"{folder}/{copy}", f"{made}/{copy}")
+    folders.remove(spark, f"{made}/{_WORK}")
+    return made
+
+
+def _divided(stored: Stored, shards: int) -> dict[int, StoredValue]:
+    made = rescale_journals(stored.journals, stored.shards, shards, uuid4().hex)
+    return {shard: StoredValue.of(changes) for shard, changes in made.items()}
+
+
+def _attempted(spark: SparkSession, folder: str, made: str, number: int) -> list[Stored]:
+    """The state after the micro-batch behind that number, if it was written and not finished.
+
+    Its answers may have reached the sink. A sink that has them leaves the next attempt out, and
+    with it all that it would write.
+    """
+    if str(number + 1) not in names_in(spark, f"{folder}/offsets"):
+        return []
+    # Spark reads the state of finished micro-batches only: so this one is, in a copy.
+    view = f"{made}/{_WORK}/attempted"
+    for name in ("metadata", "offsets", "commits", _STATE):
+        folders.copy(spark, f"{folder}/{name}", f"{view}/{name}")
+    folders.copy(spark, f"{folder}/commits/{number}", f"{view}/commits/{number + 1}")
+    try:
+        return [read_journals(spark, view)]
+    except StateError:
+        return []
+
+
+def _stages(stored: Stored, *, joint: bool) -> list[int]:
+    """The numbers of our stateful stages from now on."""
+    if len(stored.ours) == 1 + joint:
+        return stored.ours
+    if stored.operators != stored.ours or len(stored.ours) > 2:
+        raise StateError(
+            "the query has stateful stages besides ours, and with as many shards ours are "
+            f"{1 + joint} where they were {len(stored.ours)}",
+            fix="change between numbers of shards above 1, or use as many as before",
+        )
+    return [0, 1][: 1 + joint]
+
+
+class _Stage(NamedTuple):
+    """Where the state of a stage goes: its number in the new checkpoint, and which version it is.
+
+    The new checkpoint is going to be where the old one is.
+    """
+
+    folder: str
+    made: str
+    number: int
+    version: int
+
+
+def _put_stage(spark: SparkSession, written: str, stage: _Stage) -> None:
+    """Move what was written for one stage, as the version that the query goes on from."""
+    target = f"{stage.made}/{_STATE}/{stage.number}"
+    for name in names_in(spark, written):
+        folders.move(spark, f"{written}/{name}", f"{target}/{name}")
+        if name.isdecimal():
+            _number_versions(spark, f"{target}/{name}", stage.version)
+    file = f"{target}/_metadata/v2/0"
+    form, document = folders.read_text(spark, file).split("\n", 1)
+    told = json.loads(document)
+    told["operatorInfo"]["operatorId"] = stage.number
+    address = folders.whole_address(spark, f"{stage.folder}/{_STATE}/{stage.number}")
+    for store in told["stateStoreInfo"]:
+        paths = store["stateSchemaFilePaths"]
+        store["stateSchemaFilePaths"] = [f"{address}/{_below_stage(path)}" for path in paths]
+    folders.write_text(spark, file, f"{form}\n{json.dumps(told, separators=(',', ':'))}")
+
+
+def _number_versions(spark: SparkSession, task: str, first: int) -> None:
+    """Let what was written first be this version, and what was written then the next."""
+    names = names_in(spark, task)
+    for at, name in reversed([*enumerate(_WRITTEN)]):
+        version = f"{first + at}.{name.split('.')[1]}"
+        if name in names and version != name:
+            folders.move(spark, f"{task}/{name}", f"{task}/{version}")
+
+
+def _below_stage(path: str) -> str:
+    at = path.index("_stateSchema")
+    return path[at:]
+
+
+def _retold(spark: SparkSession, made: str, number: int, tasks: int) -> dict[str, str]:
+    """Let the log of offsets tell the new number of tasks; how the state is to be written."""
+    settings: dict[str, str] = {}
+    for name in names_in(spark, f"{made}/offsets"):
+        if not name.isdecimal() or int(name) < number:
+            continue
+        file = f"{made}/offsets/{name}"
+        form, document, *offsets = folders.read_text(spark, file).split("\n")
+        told = json.loads(document)
+        told["conf"][_PARTITIONS] = str(tasks)
+        settings = _of_state(told["conf"])
+        document = json.dumps(told, separators=(",", ":"))
+        folders.write_text(spark, file, "\n".join([form, document, *offsets]))
+    return settings
+
+
+def _of_state(told: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in told.items() if name.startswith("spark.sql.streaming.")}
+    return {**kept, **_SETTINGS, _PARTITIONS: told[_PARTITIONS]}
+
+
+def _last(spark: SparkSession, folder: str) -> tuple[int, str]:
+    """The number of the latest micro-batch in a log, and what is told of it."""
+    number = last_number(names_in(spark, folder))
+    assert number is not None  # noqa: S101  one was finished
+    return number, folders.read_text(spark, f"{folder}/{number}")
+
+
+def _swap(spark: SparkSession, folder: str, made: str, before: int) -> str:
+    """Put the new checkpoint in the place of the old one, which is kept; where."""
+    kept = f"{folder.rstrip('/')}.with-{before}-shards"
+    folders.remove(spark, kept)
+    if folders.exchange(folder, made):
+        folders.move(spark, made, kept)
+        return kept
+    # Between the two there is no checkpoint: see finish().
+    folders.move(spark, folder, kept)
+    folders.move(spark, made, folder)
+    return kept
