@@ -27,8 +27,10 @@ def weighed(workload: Workload, windows: int = 3) -> Iterator[tuple[Proposal, Ap
         refresher.refresh(view)
 
 
-def full_worth(appraisal: Appraisal, everything: FullProposal) -> FloatArray:
-    return FullWorth(appraisal._beliefs, everything).worth()
+def full_worth(
+    appraisal: Appraisal, everything: FullProposal, most: int | None = None
+) -> FloatArray:
+    return FullWorth(appraisal._beliefs, everything).worth(most)
 
 
 @pytest.mark.parametrize("score", ["sum", "product", "wave", "share"])
@@ -46,7 +48,7 @@ def test_every_worth_is_that_of_the_whole_window(score: str, spread: str) -> Non
 @pytest.mark.parametrize("most", [None, 0, 1, 10, 300, 5_000])
 def test_the_best_are_the_first_of_all(most: int | None) -> None:
     for proposal, appraisal, everything in weighed(Workload(5, keys=4_000, seeded=0.9)):
-        right = full_worth(appraisal, everything)
+        right = full_worth(appraisal, everything, most)
         rows = np.flatnonzero(right > 0)
         rows = rows[np.lexsort((everything.position[rows], -right[rows]))]
         found = appraisal.best(np.arange(len(proposal)), most)

@@ -636,3 +636,13 @@ def test_what_was_never_fetched_is_not_called_right() -> None:
     freshness = loop.answer().freshness
     assert freshness is not None
     assert freshness.precision == freshness.ndcg == pytest.approx(2 / 6)
+
+
+def test_what_is_left_of_a_large_budget_reads_the_others_too_when_a_key_is_new() -> None:
+    """More look-ups than keys: all are read, so the answer is exact, also beside new keys."""
+    source = Scripted({key: float(key % 7) for key in range(60)})
+    loop = Loop(query_of(budget=1_000, k=3, window=tumbling("1 min")), source)
+    for minute in range(4):
+        keys = range(40 + 5 * minute)
+        loop.ingest([(key, minute * MINUTE + 1 + key) for key in keys])
+        assert loop.answer().exact

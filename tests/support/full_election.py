@@ -169,7 +169,7 @@ class FullRefresher(Refresher):
         unknown = np.flatnonzero((proposal.asked == NEVER) & proposal.inside)
         if self._competes(proposal):
             drawn = full_explored(proposal, unknown, allowance, self.settings.seed)
-            ranked = self._by_policy(proposal, unknown[:0])
+            ranked = self._by_policy(proposal, unknown[:0], allowance)
             return np.concatenate([drawn, ranked[~np.isin(ranked, drawn)]])[:allowance]
         unknown = unknown[np.argsort(proposal.position[unknown], kind="stable")]
         elected = np.concatenate([unknown, self._by_policy(proposal, unknown)])
@@ -182,12 +182,15 @@ class FullRefresher(Refresher):
         bounded = not (self.settings.reads_every_key or self.settings.reads_all_candidates)
         return bounded and isinstance(self.learners.policy, Worth) and proposal.population.usable
 
-    def _by_policy(self, proposal: FullProposal, unknown: IntArray) -> IntArray:
+    def _by_policy(
+        self, proposal: FullProposal, unknown: IntArray, most: int | None = None
+    ) -> IntArray:
         policy = self.learners.policy
         if not isinstance(policy, Worth):
             ranked = full_rank(policy, proposal)
             return ranked[~np.isin(ranked, unknown)]
-        worth = FullWorth(policy, proposal).worth()
+        carries = self.purse.budget.carry_over and policy.values.moves
+        worth = FullWorth(policy, proposal).worth(None if carries else most)
         rows = np.flatnonzero(worth > 0)
         ranked = rows[np.lexsort((proposal.position[rows], -worth[rows]))]
         ranked = ranked[~np.isin(ranked, unknown)]
@@ -312,7 +315,7 @@ class FullWorth:
         self.policy = policy
         self.proposal = proposal
 
-    def worth(self) -> FloatArray:
+    def worth(self, most: int | None = None) -> FloatArray:
         proposal = self.proposal
         worth = np.zeros(len(proposal))
         rows = np.flatnonzero(proposal.inside)
@@ -331,9 +334,11 @@ class FullWorth:
         worth[rows] = uses * answers * (alone + together) / 2
         doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
         unseen = np.flatnonzero(proposal.fetched[rows] == NEVER)
-        if not proposal.population.usable or not len(unseen):
+        if not proposal.population.usable:
+            unseen = unseen[:0]
+        if most is None or len(unseen) < max(1, most):
             worth[rows] += _LEAST * doubtful * self._left_over(rows, tried.scores, uses)
-        else:
+        if len(unseen):
             alone = self._loss_by_cell(rows[unseen])
             value = (alone + together[unseen]) / 2 + _LEAST
             worth[rows[unseen]] = uses[unseen] * answers[unseen] * value

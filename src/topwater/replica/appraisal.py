@@ -69,6 +69,7 @@ class Appraisal:
         self._proposal = proposal
         self._prospects = Prospects(beliefs, proposal)
         self._border = Border(proposal, beliefs, self._prospects)
+        self._crowded = False
 
     def best(self, rows: IntArray, most: int | None = None) -> Appraised:
         """Those of these rows that are worth a fetch, the most worthwhile first.
@@ -76,15 +77,14 @@ class Appraisal:
         With ``most``, so many at the least; what is worth less than these may be missing.
         """
         unseen = self._unseen(rows)
+        self._crowded = most is not None and np.count_nonzero(unseen) >= max(1, most)
+        seen = rows[~unseen]
+        matters = self._border.may_matter(seen)
+        found = self._weighed(seen[matters], most)
         if unseen.any():
-            of_unseen = self._weighed_by_cell(rows[unseen], most)
-            seen = rows[~unseen]
-            found = self._weighed(seen[self._border.may_matter(seen)], most)
-            return self._in_order(found.and_more(*of_unseen), most)
-        matters = self._border.may_matter(rows)
-        found = self._weighed(rows[matters], most)
-        trifles = rows[~matters]
-        if len(trifles) and not self._enough(found, most):
+            found = found.and_more(*self._weighed_by_cell(rows[unseen], most))
+        trifles = seen[~matters]
+        if len(trifles) and not self._crowded and not self._enough(found, most):
             found = self._with_trifles(found, trifles, most)
         return self._in_order(found, most)
 
@@ -93,11 +93,6 @@ class Appraisal:
         if not self._proposal.population.usable:
             return np.zeros(len(rows), bool)
         return np.asarray(self._proposal.at("fetched", rows) == NEVER)
-
-    @cached_property
-    def _any_unseen(self) -> bool:
-        """Whether there are such: then they get what is left of a budget."""
-        return bool(self._unseen(np.flatnonzero(self._proposal.inside)).any())
 
     def _weighed_by_cell(self, rows: IntArray, most: int | None) -> tuple[IntArray, FloatArray]:
         """Those of these rows, which were never read, that may be among the best."""
@@ -239,10 +234,12 @@ class Appraisal:
     ) -> FloatArray:
         """Where to spend what is left of a budget; nowhere, if no value can change the answer.
 
+        Nothing is left where there are more keys never read than look-ups.
+
         On keys that could change the answer if others move too, the nearest to the border first;
         then on those that later answers will use.
         """
-        if self._any_unseen or not self._border.unsettled:
+        if self._crowded or not self._border.unsettled:
             return np.zeros(len(rows))
         doubtful = np.where(outlook.stale > _DOUBTFUL, outlook.stale * outlook.answers, 0.0)
         contested = self._border.contested(rows, tried)
