@@ -77,7 +77,7 @@ class Appraisal:
         With ``most``, so many at the least; what is worth less than these may be missing.
         """
         unseen = self._unseen(rows)
-        self._crowded = most is not None and np.count_nonzero(unseen) >= max(1, most)
+        self._crowded = most is not None and int(np.count_nonzero(unseen)) >= max(1, most)
         seen = rows[~unseen]
         matters = self._border.may_matter(seen)
         found = self._weighed(seen[matters], most)
