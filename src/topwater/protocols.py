@@ -102,9 +102,14 @@ class Source(Protocol):
     F1. ``fetch`` answers for every key, in order, each at most once, and asks for no other.
     F2. It returns by the deadline with what it has; what failed is marked, and never raised.
     F3. It can be pickled, and connects on first use, in the process that uses it.
+    F5. One with several values a key has ``names``, and gives a column for each of them, always of
+        the same kind: numbers, or texts if the name is among its ``text_names``. At least one is
+        of numbers.
 
     A source may also have these, and wrappers look for them:
 
+    ``names``, ``text_names``
+        What its values are called, if one look-up gives several; and which of them are texts.
     ``most``
         The most keys that one fetch may have.
     ``punctual``

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from topwater.model import Fetched
-from topwater.remote.fetched_values import Misshapen, valid, where_it_broke
+from topwater.remote.fetched_columns import Misshapen
+from topwater.remote.fetched_values import valid, where_it_broke
 
 
 def test_lists_become_arrays() -> None:

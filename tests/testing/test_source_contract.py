@@ -73,6 +73,51 @@ def test_a_broken_source_is_told_which_clause_it_breaks(how: str, told: str) -> 
         check_source(lambda: Acting(how), keys, missing)
 
 
+class Several(Scripted):
+    """A source with several values that breaks one clause."""
+
+    def __init__(self, how: str) -> None:
+        row = {"price": 1.0, "title": "tea"}
+        super().__init__({"a": row, "b": {"price": 2.0, "title": "mate"}})
+        self.how = how
+
+    def fetch(self, keys: Any, deadline: float | None = None) -> Any:
+        got = super().fetch(keys, deadline)
+        columns = dict(got.columns)
+        if self.how == "moved":
+            columns["title"] = np.sort(columns["title"]) if len(keys) < 3 else columns["title"]
+        if self.how == "short":
+            columns["title"] = columns["title"][:-1]
+        if self.how == "fails with a text":
+            ok = np.zeros(len(keys), bool)
+            return Fetched(np.full(len(keys), np.nan), ok, columns={"title": columns["title"]})
+        if self.how == "other names":
+            columns["stock"] = columns.pop("title")
+        if self.how == "other kinds":
+            columns["title"] = np.ones(len(keys))
+        if self.how == "other values":
+            return Fetched(got.values + 1, got.ok, columns=columns)
+        return Fetched(got.values, got.ok, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("other names", r"F5: columns \['price', 'stock'\], names"),
+        ("other kinds", r"F5: texts in \[\], and text_names"),
+        ("other values", "F5: values are not those of price"),
+        ("moved", "F1: "),
+        ("short", r"F1: \(1,\) title"),
+        ("fails with a text", "F2: a key that failed has a title"),
+    ],
+)
+def test_several_values_are_checked_too(how: str, told: str) -> None:
+    keys, missing = np.array(["a", "b"], object), np.array(["x"], object)
+    check_source(lambda: Several("well"), keys, missing)
+    with pytest.raises(AssertionError, match=f"^{told}"):
+        check_source(lambda: Several(how), keys, missing)
+
+
 class Down:
     """A service that does not work, and a source that says so, or not."""
 

@@ -30,10 +30,9 @@ class PartlyKnown(Replay):
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys`` now; none of those that the recording does not have."""
-        known = np.isin(keys, self._known)
-        values = np.full(len(keys), np.nan)
-        values[known] = super().fetch(np.asarray(keys)[known], deadline).values
-        return Fetched(values, np.ones(len(keys), bool))
+        known = np.flatnonzero(np.isin(keys, self._known))
+        got = super().fetch(np.asarray(keys)[known], deadline)
+        return Fetched.nothing(len(keys)).put(known, got)
 
 
 class Names(NamedTuple):

@@ -13,14 +13,13 @@ is time for so many keys of all groups together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from topwater.model import Fetched, IntArray, KeyArray, Millis
 from topwater.monitor.remote_part import RemotePart
-from topwater.remote.wrappers.batch import joined
 from topwater.replica.budget import Budget, Purse
 from topwater.replica.look_ups import Demand, LookingUp, alone, ask, pay
 from topwater.replica.time_left import TimeLeft
@@ -95,7 +94,11 @@ class GroupLookUps:
             ask(self._source, keys[at : at + most], now, self._time.for_fetching(self._deadline))
             for at in range(0, max(1, len(keys)), most)
         ]
-        return joined(parts, sum(part.seconds for part in parts)) if len(parts) > 1 else parts[0]
+        return (
+            Fetched.joined(parts, sum(part.seconds for part in parts))
+            if len(parts) > 1
+            else parts[0]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class Granted:
     def shares(self, got: Fetched) -> list[Fetched]:
         """What each demand gets of what came, and its part of the time."""
         total = max(1, sum(map(len, self.where)))
-        return [_taken(got, at, got.seconds * len(at) / total) for at in self.where]
+        return [replace(got.at(at), seconds=got.seconds * len(at) / total) for at in self.where]
 
 
 def grant(demands: Sequence[Demand], window: int, most: int | None = None) -> Granted:
@@ -167,11 +170,6 @@ def _by_kind(demands: Sequence[Demand]) -> list[list[int]]:
     for at, demand in enumerate(demands):
         kinds.setdefault(demand.keys.dtype.kind, []).append(at)
     return [*kinds.values()]
-
-
-def _taken(got: Fetched, at: IntArray, seconds: float) -> Fetched:
-    why = None if got.why is None else got.why[at]
-    return Fetched(got.values[at], got.ok[at], seconds, why, got.wait)
 
 
 def _finished(ranking: LookingUp[T], got: Fetched) -> T:

@@ -161,13 +161,13 @@ def sql(
 
 
 @checked_call()
-def memory(values: Mapping[Any, float]) -> MemorySource:
+def memory(values: Mapping[Any, Any]) -> MemorySource:
     """Values that lie in memory.
 
     Parameters
     ----------
     values
-        By key.
+        By key a number; or several values by their names, as ``{"price": 3.0, "title": "tea"}``.
     """
     return MemorySource(mapping_of(values, "values", 'write {"ann": 3.0, "bob": 5.0}'))
 

@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import math
 import traceback
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
-from topwater.model import Fetched, FloatArray, KeyArray
+from topwater.model import BoolArray, Fetched, FloatArray, KeyArray
 from topwater.problems import LACKS, Problem
+from topwater.remote.fetched_columns import (
+    Misshapen,
+    finite,
+    first_numbers,
+    unmasked,
+    valid_columns,
+    valid_whys,
+)
 
 _PROBLEMS = frozenset(get_args(Problem))
 
 
-class Misshapen(TypeError):
-    """What a source gave is not what its contract asks for."""
-
-
-def valid(got: Fetched, count: int, spent: float = 0.0) -> Fetched:
+def valid(got: Fetched, count: int, spent: float = 0.0, names: tuple[str, ...] = ()) -> Fetched:
     """What was fetched for ``count`` keys, in the right types.
 
     Parameters
@@ -32,6 +36,8 @@ def valid(got: Fetched, count: int, spent: float = 0.0) -> Fetched:
         How many keys it was asked for.
     spent
         How many seconds it took, if it does not tell.
+    names
+        What its columns are called; none for a source with one value.
 
     Raises
     ------
@@ -46,7 +52,8 @@ def valid(got: Fetched, count: int, spent: float = 0.0) -> Fetched:
     if not hasattr(got, "ok") or not hasattr(got, "values"):
         raise Misshapen(f"{type(got).__name__}, not Fetched")
     ok = np.asarray(got.ok)
-    values = _values(got.values)
+    columns = valid_columns(getattr(got, "columns", {}), ok, names)
+    values = unmasked(first_numbers(columns, got.values))
     if ok.dtype != np.bool_ or values.dtype.kind not in "fiu":
         raise Misshapen(f"values of {values.dtype} and ok of {ok.dtype}, not of float and bool")
     if values.shape != (count,) or ok.shape != (count,):
@@ -58,7 +65,9 @@ def valid(got: Fetched, count: int, spent: float = 0.0) -> Fetched:
     wait = None if got.wait is None else float(got.wait)
     if wait is not None and not 0 <= wait < math.inf:
         wait = None
-    return Fetched(numbers, ok, seconds, _why(got.why, ok, numbers), wait)
+    why = _why(got.why, ok, numbers)
+    whys = valid_whys(getattr(got, "whys", {}), ok, columns)
+    return Fetched(numbers, ok, seconds, why, wait, finite(columns), whys)
 
 
 def where_it_broke(error: BaseException) -> str:
@@ -69,14 +78,7 @@ def where_it_broke(error: BaseException) -> str:
     return f"raised {type(error).__name__} at {frame.filename}:{frame.lineno}"
 
 
-def _values(given: Any) -> Any:
-    """As an array; what is masked is missing."""
-    if isinstance(given, np.ma.MaskedArray) and given.dtype.kind in "fiu":
-        return np.where(np.ma.getmaskarray(given), np.nan, np.ma.getdata(given))
-    return np.asarray(given)
-
-
-def _why(why: KeyArray | None, ok: Any, numbers: FloatArray) -> KeyArray | None:
+def _why(why: KeyArray | None, ok: BoolArray, numbers: FloatArray) -> KeyArray | None:
     """The reasons that can be: a problem if a key failed, a lack if it has no number."""
     finite = np.isfinite(numbers)
     if finite.all() or (why is None and not np.isinf(numbers).any()):

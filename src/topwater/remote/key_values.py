@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
+from uuid import UUID
 
 import numpy as np
 
@@ -43,6 +45,21 @@ def number(value: Any) -> float:
     except (OverflowError, ValueError):  # too large, or a decimal that is none
         return math.nan
     return found if math.isfinite(found) else math.nan
+
+
+def text(value: Any) -> str | None:
+    """The text that a remote value is, to be shown; None if it is a list, an object, or nothing.
+
+    Examples
+    --------
+    >>> [text(each) for each in ("tea", 7, 7.0, 2.5, True, Decimal("2.50"), None, [7])]
+    ['tea', '7', '7', '2.5', 'true', '2.50', None, None]
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str | int | float | Decimal | UUID | date):
+        return key_text(value)
+    return None
 
 
 def key_text(key: Any) -> str:

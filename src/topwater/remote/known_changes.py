@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import FloatArray, IntArray, Millis
+from topwater.model import FloatArray, IntArray, KeyArray, Millis
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,9 @@ class Steps:
     ----------
     times, keys, values
         The snapshots, sorted by key, then by time.
+    columns
+        All values of each snapshot by their names, where there are several: numbers and texts.
+        ``values`` is the first column of numbers.
 
     Examples
     --------
@@ -34,6 +38,7 @@ class Steps:
     times: IntArray
     keys: IntArray
     values: FloatArray
+    columns: Mapping[str, KeyArray] = field(default_factory=dict)
     distinct: IntArray = field(init=False, repr=False)
     _starts: IntArray = field(init=False, repr=False)
     _places: IntArray = field(init=False, repr=False)
@@ -60,19 +65,29 @@ class Steps:
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def of(times: IntArray, keys: IntArray, values: IntArray | FloatArray) -> Steps:
+    def of(
+        times: IntArray,
+        keys: IntArray,
+        values: IntArray | FloatArray,
+        columns: Mapping[str, KeyArray] | None = None,
+    ) -> Steps:
         """Steps from snapshots in any order."""
         order = np.lexsort((times, keys))
-        return Steps(times[order], keys[order], np.asarray(values, np.float64)[order])
+        ordered = {name: column[order] for name, column in (columns or {}).items()}
+        return Steps(times[order], keys[order], np.asarray(values, np.float64)[order], ordered)
 
     def __len__(self) -> int:
         return len(self.times)
 
     def at(self, keys: IntArray, at: Millis) -> FloatArray:
         """The value of each key just before ``at``."""
+        return np.asarray(self.values[self.newest(keys, at)])
+
+    def newest(self, keys: IntArray, at: Millis) -> IntArray:
+        """The place of the snapshot of each key that is seen at ``at``."""
         rows = self._rows(keys)
         newest = np.searchsorted(self._places, self._place(rows, at)) - 1
-        return np.asarray(self.values[np.maximum(newest, self._starts[rows])])
+        return np.asarray(np.maximum(newest, self._starts[rows]))
 
     def changes_after(self, keys: IntArray, at: Millis) -> FloatArray:
         """When each key's value changes next, at ``at`` or later, in milliseconds; or never."""

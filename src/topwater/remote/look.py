@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from topwater.errors import SourceError, TopwaterError
-from topwater.model import Key, KeyArray, number_text
+from topwater.model import Fetched, Key, KeyArray, number_text
 from topwater.problems import in_words
 from topwater.protocols import Source
 from topwater.redaction import redacted
@@ -41,22 +41,28 @@ class Look:
         What the source said, shortened and without secrets; empty if it can't be told.
     where
         Where in the reply the value stands: a path, a column or a variable.
+    values
+        What it has by name, from a source that gives several values.
 
     Examples
     --------
     >>> print(Look("ann", 4.5, '{"rating": 4.5}', "rating"))
     the key 'ann' has 4.5, read at rating in {"rating": 4.5}
+    >>> print(Look("ann", 4.5, values={"rating": 4.5, "city": "Rome", "age": None}))
+    the key 'ann' has rating 4.5, city 'Rome', no age
     """
 
     key: Key
     value: float
     reply: str = ""
     where: str = ""
+    values: Mapping[str, float | str | None] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """One line."""
         place = f", read at {self.where} in {self.reply}" if self.reply else ""
-        return f"the key {key_shown(self.key)} has {number_text(self.value)}{place}"
+        told = ", ".join(_told_value(name, value) for name, value in self.values.items())
+        return f"the key {key_shown(self.key)} has {told or number_text(self.value)}{place}"
 
 
 class NoValue(SourceError):
@@ -108,12 +114,46 @@ def looked_up(source: Source, key: Key) -> Look:
     SourceError
         If it is not usable, with the reason.
     """
-    got = _told(lambda: valid(source.fetch(keys_of(key)), 1))
-    value = float(got.values[0])
-    if bool(got.ok[0]) and math.isfinite(value):
-        return Look(key, value)
-    reason = next(iter({**got.problems(), **got.lacks()}), "")
-    raise no_value(key, reason)
+    names = tuple(getattr(source, "names", ()))
+    got = _told(lambda: valid(source.fetch(keys_of(key)), 1, names=names))
+    return look_of(got, key)
+
+
+def look_of(got: Fetched, key: Key, reply: str = "", where: str = "") -> Look:
+    """What was fetched for one key.
+
+    Raises
+    ------
+    SourceError
+        If it failed, or has not every number; with the reason, and the name of what is missing.
+    """
+    reason, missing = _missing(got)
+    if reason is not None:
+        fix = f"check where {missing} is read, or name a key that has it" if missing else ""
+        raise no_value(key, reason, reply, missing, fix)
+    values = {name: _plain(column[0]) for name, column in got.columns.items()}
+    return Look(key, float(got.values[0]), reply, where, values)
+
+
+def _missing(got: Fetched) -> tuple[str | None, str]:
+    """Why one key has no usable value, and which one it is; None if it has all numbers."""
+    if not got.ok[0]:
+        return next(iter(got.problems()), ""), ""
+    for name, column in got.columns.items():
+        if column.dtype != object and not math.isfinite(column[0]):
+            told = got.whys.get(name, [""])[0] or (got.reasons()[0] if column is got.values else "")
+            return told or "not_found", name
+    return next(iter(got.lacks()), None), ""
+
+
+def _plain(value: Any) -> float | str | None:
+    return value if value is None or isinstance(value, str) else float(value)
+
+
+def _told_value(name: str, value: float | str | None) -> str:
+    if value is None:
+        return f"no {name}"
+    return f"{name} {excerpt(repr(value)) if isinstance(value, str) else number_text(value)}"
 
 
 def no_value(key: Key, reason: str, said: str = "", field: str = "", fix: str = "") -> NoValue:

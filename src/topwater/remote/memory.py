@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from topwater.errors import QueryError
 from topwater.model import Fetched, Key, KeyArray
-from topwater.remote.key_values import number
-from topwater.remote.look import Look, no_value
+from topwater.remote.fetched_values import valid
+from topwater.remote.key_values import number, text
+from topwater.remote.look import Look, keys_of, look_of, no_value
 from topwater.remote.wrappers.wrapper import failed
 from topwater.validation import nearest, shown
 
@@ -21,18 +23,23 @@ class MemorySource:
     Parameters
     ----------
     values
-        One number a key. Change it at will: the mapping is not copied.
+        One number a key; or several values of a key by their names, numbers and texts. What has
+        a text is a text for all keys. Change them at will: the mapping is not copied.
 
     Examples
     --------
     >>> MemorySource({"a": 1.0}).fetch(np.array(["a", "b"], object)).values.tolist()
     [1.0, nan]
+    >>> source = MemorySource({"a": {"price": 3.0, "title": "tea"}, "b": {"price": 4.0}})
+    >>> source.fetch(np.array(["a", "b"], object)).columns
+    {'price': array([3., 4.]), 'title': array(['tea', None], dtype=object)}
     """
 
     punctual = True
 
-    def __init__(self, values: Mapping[Any, float]) -> None:
+    def __init__(self, values: Mapping[Any, Any]) -> None:
         self.values = values
+        self.names, self.text_names = _named(values)
 
     def __repr__(self) -> str:
         return f"MemorySource({len(self.values)} keys)"
@@ -42,15 +49,28 @@ class MemorySource:
         if deadline is not None and not deadline > 0:
             return failed(keys, "late")
         asked = keys.tolist()
-        found = np.array([self.values.get(key, math.nan) for key in asked], np.float64)
-        why = None
-        if not np.isfinite(found).all():
-            lacks = ["not_a_number" if key in self.values else "not_found" for key in asked]
-            why = np.where(np.isfinite(found), "", np.array(lacks, object))
-        return Fetched(found, np.ones(len(keys), bool), why=why)
+        if not self.names:
+            found = np.array([self.values.get(key, math.nan) for key in asked], np.float64)
+            return Fetched(found, np.ones(len(keys), bool), why=self._why(asked, found))
+        rows = [self.values.get(key, {}) for key in asked]
+        columns = {name: self._column(name, rows) for name in self.names}
+        got = Fetched.of_columns(columns)
+        why = self._why(asked, got.values)
+        return Fetched(got.values, got.ok, why=why, columns=columns)
+
+    def _column(self, name: str, rows: list[Mapping[str, Any]]) -> KeyArray:
+        if name in self.text_names:
+            return np.array([text(row.get(name)) for row in rows], object)
+        return np.array([number(row.get(name)) for row in rows], np.float64)
+
+    def _why(self, asked: list[Any], found: KeyArray) -> KeyArray | None:
+        if np.isfinite(found).all():
+            return None
+        lacks = ["not_a_number" if key in self.values else "not_found" for key in asked]
+        return np.where(np.isfinite(found), "", np.array(lacks, object))
 
     def check(self, key: Key | None = None) -> Look | None:
-        """It can always be reached; with a key, tell its value.
+        """It can always be reached; with a key, tell its value, or its values.
 
         Raises
         ------
@@ -59,12 +79,14 @@ class MemorySource:
         """
         if key is None:
             return None
-        value = number(self.values.get(key))
-        if not math.isnan(value):
-            return Look(key, value)
-        if key in self.values:
+        if key not in self.values:
+            raise no_value(key, "not_found", field="values", fix=self._similar(key))
+        if self.names:
+            return look_of(valid(self.fetch(keys_of(key)), 1), key)
+        value = number(self.values[key])
+        if math.isnan(value):
             raise no_value(key, "not_a_number", shown(self.values[key]), "values")
-        raise no_value(key, "not_found", field="values", fix=self._similar(key))
+        return Look(key, value)
 
     def _similar(self, key: Key) -> str:
         """The key that was probably meant: keys of other types look alike, and are not the same."""
@@ -76,3 +98,30 @@ class MemorySource:
 
     def close(self) -> None:
         """Nothing to give back."""
+
+
+def _named(values: Mapping[Any, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of several values, and those of texts; none where each key has one number."""
+    rows = [each for each in values.values() if isinstance(each, Mapping)]
+    if not rows:
+        return (), ()
+    odd = next((key for key, each in values.items() if not isinstance(each, Mapping)), None)
+    if len(rows) < len(values):
+        raise QueryError(
+            f"the key {shown(odd)} has one value, and others have several",
+            field="values",
+            fix='write {"ann": {"price": 3.0, "stock": 7}, …} for all keys',
+        )
+    names = dict.fromkeys(name for row in rows for name in row)
+    texts = dict.fromkeys(name for row in rows for name, value in row.items() if _is_text(value))
+    if not names or len(texts) == len(names) or not all(type(name) is str for name in names):
+        raise QueryError(
+            "has no number, or a name that is not a text",
+            field="values",
+            fix='write {"ann": {"price": 3.0, "stock": 7}, …}',
+        )
+    return tuple(names), tuple(texts)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and math.isnan(number(value))

@@ -41,6 +41,17 @@ class Replay:
         self.asked: list[KeyArray] = []
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What its values are called, if there are several."""
+        return tuple(self._remote.columns)
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """Those that are texts."""
+        columns = self._remote.columns
+        return tuple(name for name in columns if columns[name].dtype == object)
+
+    @property
     def fetches(self) -> int:
         """How many keys were asked for, all in all."""
         return sum(len(keys) for keys in self.asked)
@@ -52,7 +63,10 @@ class Replay:
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
         """The values of ``keys`` now. It never fails and is never late."""
         self.asked.append(np.array(keys))
-        return Fetched(self._remote.at(keys, self.now), np.ones(len(keys), bool))
+        rows = self._remote.newest(keys, self.now)
+        columns = {name: column[rows] for name, column in self._remote.columns.items()}
+        values = np.asarray(self._remote.values[rows])
+        return Fetched(values, np.ones(len(keys), bool), columns=columns)
 
     def truth(self, keys: KeyArray) -> tuple[FloatArray, FloatArray]:
         """For the policies that know the truth: the values now, and when they change next."""

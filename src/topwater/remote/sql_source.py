@@ -16,6 +16,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
@@ -171,7 +172,7 @@ class SqlSource:
         if got is None:
             late = deadline is not None and deadline <= self.timeout
             got = asked.failed("late" if late else "timeout")
-        return Fetched(got.values, got.ok, time.monotonic() - begun, got.why)
+        return replace(got, seconds=time.monotonic() - begun)
 
     def check(self, key: Key | None = None) -> Look | None:
         """Try to connect and to ask for nothing; or with a key, for its value, and tell it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -218,6 +219,16 @@ class TermSource:
         return f"TermSource({self._by_kind['']!r})"
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What its values are called, if there are several."""
+        return self._by_kind[""].names
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """Those that are texts."""
+        return self._by_kind[""].text_names
+
+    @property
     def at_start(self) -> str:
         """What to do if the endpoint can't be reached when a query begins."""
         return self._by_kind[""].at_start
@@ -229,8 +240,7 @@ class TermSource:
         if (kinds == "").all():
             return self._by_kind[""].fetch(keys, deadline)
         began = time.monotonic()
-        values, ok = np.full(len(keys), np.nan), np.ones(len(keys), np.bool_)
-        why, wait = np.full(len(keys), "", object), None
+        whole, wait = Fetched.nothing(len(keys)), None
         for kind in dict.fromkeys(kinds.tolist()):
             if kind == "_:":
                 continue
@@ -238,11 +248,9 @@ class TermSource:
             left = None if deadline is None else deadline - (time.monotonic() - began)
             mine = keys[rows] if kind == "" else _bodies([texts[row] for row in rows])
             got = self._asked(kind).fetch(mine, left)
-            values[rows], ok[rows] = got.values, got.ok
-            if got.why is not None:
-                why[rows] = got.why
+            whole = whole.put(rows, got)
             wait = got.wait if wait is None else wait
-        return Fetched(values, ok, time.monotonic() - began, why, wait)
+        return replace(whole, seconds=time.monotonic() - began, wait=wait)
 
     def _asked(self, kind: str) -> Stack:
         """The source for one kind of keys: those with the same language, or datatype."""

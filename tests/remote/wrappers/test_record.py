@@ -82,6 +82,33 @@ def test_failures_and_unknown_keys_are_told_apart(tmp_path: Path) -> None:
     assert replay.fetch(np.array(["a", "b"], object)).values.tolist()[0] == 1.0
 
 
+def test_several_values_are_replayed_under_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    script = {
+        "a": {"price": [(0, 1.0), (10, 2.0)], "title": [(0, "old"), (10, "new")]},
+        "b": {"price": 5.0},
+    }
+    source = Scripted(script)
+    source.failing.add("bad")
+    recording = Recording(source, path)
+    keys = np.array(["a", "b", "bad"], object)
+    for now in (5, 15):
+        source.now = now
+        recording.seek(now)
+        recording.fetch(keys)
+    source.failing.update("ab")
+    recording.fetch(keys)
+    replay = Replay(recorded(path))
+    assert (replay.names, replay.text_names) == (("price", "title"), ("title",))
+    told = []
+    for now in (5, 15):
+        replay.seek(now)
+        got = replay.fetch(keys[:2])
+        told.append((got.values.tolist(), got.texts("title").tolist()))
+    assert told == [([1.0, 5.0], ["old", None]), ([2.0, 5.0], ["new", None])]
+    check_source(lambda: Replay(recorded(path)), keys[:2], np.empty(0, object))
+
+
 def test_lines_of_many_writers_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "log"
     writers = [Recording(Acting(), path) for _ in range(4)]

@@ -15,14 +15,19 @@ from hypothesis import strategies as st
 
 from tests.support.timing import HANGS, took, within
 from tests.support.troubled import Acting, Hanging, answered, waiting
+from topwater import remote
 from topwater.errors import SourceError
 from topwater.model import Fetched
-from topwater.remote import Breaker, Limit, stack
+from topwater.remote import Breaker, Guarded, Limit, stack
+from topwater.remote.wrappers.batch import Batched
+from topwater.remote.wrappers.count import Counting
+from topwater.remote.wrappers.retry import Retrying
 from topwater.remote.wrappers.wrapper import failed
 from topwater.testing import Scripted, check_source
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Sequence
+    from pathlib import Path
 
 
 def test_it_keeps_the_contract() -> None:
@@ -31,6 +36,63 @@ def test_it_keeps_the_contract() -> None:
         np.array([1, 2, 3]),
         np.array([7]),
     )
+
+
+ROWS = {key: {"price": float(key), "stock": key % 3, "title": f"no {key}"} for key in range(1, 40)}
+
+
+def test_it_keeps_the_contract_with_several_values() -> None:
+    check_source(
+        lambda: stack(remote.memory(ROWS), per_request=2), np.arange(1, 40), np.array([70, 71])
+    )
+
+
+class Troubled(Scripted):
+    """Several values; every other call fails, as a whole or in part, and may pass the next time."""
+
+    def __init__(self, lost: Sequence[int]) -> None:
+        super().__init__(ROWS)
+        self.lost = list(lost)
+
+    def fetch(self, keys: Any, deadline: float | None = None) -> Fetched:
+        got = super().fetch(keys, deadline)
+        turn = self.lost.pop(0) if self.lost else 3
+        if turn == 0:
+            return failed(keys, "server")
+        if turn == 1:
+            raise RuntimeError("boom")
+        part = np.arange(0, len(keys), 2) if turn == 2 else np.empty(0, np.int64)
+        return got.put(part, failed(keys[part], "dropped"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(1, 60), unique=True, min_size=1, max_size=30),
+    st.lists(st.integers(0, 3), max_size=8),
+    st.integers(1, 9),
+)
+def test_several_values_stay_with_their_keys_whatever_fails(
+    keys: list[int], lost: list[int], per_request: int
+) -> None:
+    source = Batched(Retrying(Counting(Troubled(lost)), 2, pause=0.0), per_request, 1)
+    got = Guarded(source).fetch(np.array(keys))
+    for row, key in enumerate(keys):
+        wanted = ROWS.get(key, {}) if got.ok[row] else {}
+        assert got.texts("title")[row] == wanted.get("title")
+        for name in ("price", "stock"):
+            value = got.numbers(name)[row]
+            assert value == wanted[name] if wanted else np.isnan(value)
+    np.testing.assert_array_equal(got.values, got.numbers("price"))
+    if 1 not in lost:  # what raised is "broken", which is not asked for again
+        assert got.ok.all() or lost.count(0) + lost.count(2) > 2
+
+
+def test_names_are_told_through_all_wrappers(tmp_path: Path) -> None:
+    source = stack(remote.memory(ROWS), record=tmp_path / "log", rate=1_000)
+    assert source.names == ("price", "stock", "title")
+    assert source.text_names == ("title",)
+    assert str(source.check(7)) == "the key 7 has price 7, stock 1, title 'no 7'"
+    assert stack(Scripted({7: 1.0})).names == ()
 
 
 def hang(keys: Any, _: Any) -> Fetched:

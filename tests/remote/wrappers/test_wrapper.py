@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.troubled import Acting
 from topwater.model import Fetched
-from topwater.remote.wrappers.wrapper import Around, failed, reasons
+from topwater.remote.wrappers.wrapper import Around, failed
 
 KEYS = np.array([7, 8])
 
@@ -71,9 +71,9 @@ def test_all_keys_fail_for_one_reason() -> None:
     got = failed(KEYS, "late", 0.5)
     assert np.isnan(got.values).all()
     assert got.ok.tolist() == [False, False]
-    assert reasons(got).tolist() == ["late", "late"]
+    assert got.reasons().tolist() == ["late", "late"]
     assert got.seconds == 0.5
 
 
 def test_reasons_are_there_even_where_none_is_told() -> None:
-    assert reasons(Fetched(np.zeros(2), np.ones(2, bool))).tolist() == ["", ""]
+    assert Fetched(np.zeros(2), np.ones(2, bool)).reasons().tolist() == ["", ""]

@@ -12,7 +12,7 @@ from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.threads import Crew
 from topwater.remote.wrappers.deadline import asked
-from topwater.remote.wrappers.wrapper import Around, failed, reasons
+from topwater.remote.wrappers.wrapper import Around, failed
 from topwater.validation import whole_of
 
 
@@ -80,7 +80,7 @@ class Batched(Around):
             failed(part, "late") if each is None else each
             for part, each in zip(parts, found, strict=True)
         ]
-        return joined(got, time.monotonic() - begun)
+        return Fetched.joined(got, time.monotonic() - begun)
 
     def _ask(self, keys: KeyArray, until: float) -> Fetched:
         left = until - time.monotonic()
@@ -92,18 +92,3 @@ class Batched(Around):
         """Close the source, and let the threads go."""
         self._crew.close()
         super().close()
-
-
-def joined(parts: list[Fetched], seconds: float) -> Fetched:
-    """What several calls gave, one after the other; at least one."""
-    ok = np.concatenate([part.ok for part in parts])
-    told = any(part.why is not None for part in parts)
-    why = np.concatenate([reasons(part) for part in parts]) if told else None
-    waits = [part.wait for part in parts if part.wait is not None]
-    return Fetched(
-        np.concatenate([part.values for part in parts]),
-        ok,
-        seconds,
-        why,
-        max(waits, default=None),
-    )

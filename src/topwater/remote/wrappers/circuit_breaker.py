@@ -13,7 +13,7 @@ import numpy as np
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
-from topwater.remote.wrappers.wrapper import Around, failed, reasons
+from topwater.remote.wrappers.wrapper import Around, failed
 from topwater.validation import checked_call, made_from, number_of, whole_of
 
 NO_FAULT: Final = ("rate", "open", "client", "doubled")
@@ -122,7 +122,7 @@ class Breaking(Around):
         if got.ok.any():
             self._note(healthy=True, seconds=seconds)
             return
-        why = reasons(got)
+        why = got.reasons()
         if np.isin(why, NO_FAULT).all():
             return
         hurried = deadline is not None and deadline < 2 * self._typical

@@ -74,7 +74,7 @@ class Counting(Around):
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, counted."""
         try:
-            got = valid(self.source.fetch(keys, deadline), len(keys))
+            got = valid(self.source.fetch(keys, deadline), len(keys), names=self.names)
         except BaseException:
             self._count(failed(keys, "broken"))
             raise

@@ -130,7 +130,7 @@ def asked(source: Source, keys: KeyArray, deadline: float | None) -> Fetched:
         got = source.fetch(keys, deadline)
         # Where there is no deadline the cost decides nothing, and the same should stay the same.
         spent = 0.0 if deadline is None else time.perf_counter() - begun
-        return valid(got, len(keys), spent)
+        return valid(got, len(keys), spent, tuple(getattr(source, "names", ())))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # whatever it is, the window must be answered

@@ -26,7 +26,7 @@ import numpy as np
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
-from topwater.remote.wrappers.wrapper import PATIENCE, Around, failed, reasons
+from topwater.remote.wrappers.wrapper import PATIENCE, Around, failed
 from topwater.validation import checked_call, number_of, whole_of
 
 _USED, _CATCH_UP = 0.965, 0.02
@@ -183,7 +183,7 @@ def _ours(got: Fetched) -> Fetched:
     """Where the turn came so late that the request had no time, that is not the service's fault."""
     if got.ok.all():
         return got
-    why = reasons(got)
+    why = got.reasons()
     return replace(got, why=np.where(why == "late", "rate", why))
 
 

@@ -5,7 +5,8 @@ One line of JSON for each fetch::
     {"at": 120000, "keys": ["a", "b"], "values": [3.0, null], "why": ["", "late"], "seconds": 0.2}
 
 ``why`` is there only where a key failed; a value that is null without a reason is a key that the
-remote side does not know.
+remote side does not know. Where a look-up gives several values, ``columns`` has them by name, and
+``values`` are those of the first column of numbers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import logging
 import math
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ from topwater.model import Fetched, KeyArray, Millis
 from topwater.protocols import Source
 from topwater.redaction import redacted
 from topwater.remote.known_changes import Steps
-from topwater.remote.wrappers.wrapper import Around, reasons
+from topwater.remote.wrappers.wrapper import Around
 from topwater.validation import shown
 
 _log = logging.getLogger("topwater")
@@ -79,13 +81,19 @@ class Recording(Around):
 
 
 def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:
-    values = [value if math.isfinite(value) else None for value in got.values.tolist()]
-    line: dict[str, Any] = {"at": at, "keys": keys.tolist(), "values": values}
+    line: dict[str, Any] = {"at": at, "keys": keys.tolist(), "values": _plain(got.values)}
+    if got.columns:
+        line["columns"] = {name: _plain(column) for name, column in got.columns.items()}
     if not got.ok.all():
-        why = np.where(got.ok, "", np.where(reasons(got) == "", "broken", reasons(got)))
+        why = np.where(got.ok, "", np.where(got.reasons() == "", "broken", got.reasons()))
         line["why"] = why.tolist()
     line["seconds"] = got.seconds
     return line
+
+
+def _plain(column: KeyArray) -> list[float | str | None]:
+    texts = column.dtype == object
+    return [value if texts or math.isfinite(value) else None for value in column.tolist()]
 
 
 def recorded(path: str | Path) -> Steps:
@@ -98,28 +106,60 @@ def recorded(path: str | Path) -> Steps:
     QueryError
         If the file is not a recording, or no key in it was answered.
     """
-    times: list[Millis] = []
-    keys: list[Any] = []
-    values: list[float] = []
+    told = _Told()
     for number, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
-            line = json.loads(text)
-            why = line.get("why", [""] * len(line["keys"]))
-            told = zip(line["keys"], line["values"], why, strict=True)
-            fine = [(key, value) for key, value, reason in told if not reason]
-            # A read sees what lies strictly before its time; here it should see what was said then.
-            times += [int(line["at"]) - 1] * len(fine)
+            told.add(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise QueryError(
                 f"line {number} of {path} is not a fetch",
                 field="path",
                 fix="use a file of Recording",
             ) from None
-        keys += [key for key, _ in fine]
-        values += [math.nan if value is None else float(value) for _, value in fine]
-    if not keys:
+    if not told.keys:
         raise QueryError(f"{path} tells no value", field="path", fix="use a file of Recording")
-    whole = all(isinstance(key, int) for key in keys)
-    return Steps.of(
-        np.array(times, np.int64), np.array(keys, np.int64 if whole else object), np.array(values)
-    )
+    return told.steps()
+
+
+class _Told:
+    """What the lines of a recording say of keys that were answered."""
+
+    def __init__(self) -> None:
+        self.times: list[Millis] = []
+        self.keys: list[Any] = []
+        self.values: list[Any] = []
+        self.columns: dict[str, list[Any]] = {}
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Take note of one fetch; nothing of a line that is not one."""
+        why = line.get("why", [""] * len(line["keys"]))
+        rows = list(zip(line["keys"], line["values"], why, strict=True))
+        fine = [row for row, (_, _, reason) in enumerate(rows) if not reason]
+        values = [math.nan if rows[row][1] is None else float(rows[row][1]) for row in fine]
+        columns = {
+            name: [column[row] for row in fine] for name, column in line.get("columns", {}).items()
+        }
+        # A read sees what lies strictly before its time; here it should see what was said then.
+        self.times += [int(line["at"]) - 1] * len(fine)
+        for name in {**self.columns, **columns}:
+            before = self.columns.setdefault(name, [None] * len(self.keys))
+            before += columns.get(name, [None] * len(fine))
+        self.keys += [rows[row][0] for row in fine]
+        self.values += values
+
+    def steps(self) -> Steps:
+        """All of it."""
+        whole = all(isinstance(key, int) for key in self.keys)
+        return Steps.of(
+            np.array(self.times, np.int64),
+            np.array(self.keys, np.int64 if whole else object),
+            np.array(self.values),
+            {name: _column(values) for name, values in self.columns.items()},
+        )
+
+
+def _column(values: list[Any]) -> KeyArray:
+    """Texts if there is one among them, or else numbers."""
+    if any(isinstance(value, str) for value in values):
+        return np.array(values, object)
+    return np.array([math.nan if value is None else value for value in values], np.float64)

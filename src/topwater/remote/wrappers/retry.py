@@ -12,7 +12,7 @@ import numpy as np
 from topwater.model import Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
-from topwater.remote.wrappers.wrapper import PATIENCE, Around, reasons
+from topwater.remote.wrappers.wrapper import PATIENCE, Around
 from topwater.validation import whole_of
 
 RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
@@ -75,7 +75,7 @@ class Retrying(Around):
         begun = self._timer.now()
         got = self.source.fetch(keys, deadline)
         for attempt in range(self.retries):
-            again = np.flatnonzero(~got.ok & np.isin(reasons(got), RETRIED))
+            again = np.flatnonzero(~got.ok & np.isin(got.reasons(), RETRIED))
             if not len(again):
                 break
             wait = max(self._pause_before(attempt), got.wait or 0.0)
@@ -100,9 +100,7 @@ def _updated(got: Fetched, rows: KeyArray, newer: Fetched) -> Fetched:
 
     A key that our own side then gave no chance keeps the reason why it failed before.
     """
-    values, ok, why = got.values.copy(), got.ok.copy(), reasons(got).copy()
-    later = reasons(newer)
+    later = newer.reasons()
     heard = newer.ok | ~np.isin(later, ("late", "rate", "open"))
-    values[rows], ok[rows] = newer.values, newer.ok
-    why[rows] = np.where(heard, later, why[rows])
-    return Fetched(values, ok, got.seconds, why, newer.wait)
+    told = np.where(heard, later, got.reasons()[rows])
+    return replace(got.put(rows, replace(newer, why=told)), wait=newer.wait)

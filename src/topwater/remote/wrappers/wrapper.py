@@ -40,6 +40,16 @@ class Around:
         return None if most is None else int(most)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What its values are called, if it gives several with one look-up."""
+        return tuple(getattr(self.source, "names", ()))
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """Those of its values that are texts."""
+        return tuple(getattr(self.source, "text_names", ()))
+
+    @property
     def at_start(self) -> AtStart:
         """What to do if the source can't be reached when a query begins."""
         found: AtStart = getattr(self.source, "at_start", "warn")
@@ -75,8 +85,3 @@ def failed(keys: KeyArray, problem: Problem, seconds: float = 0.0) -> Fetched:
     """
     why = np.full(len(keys), problem, object)
     return Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool), seconds, why)
-
-
-def reasons(got: Fetched) -> KeyArray:
-    """Why each key failed, as an array even where nothing is told."""
-    return np.full(len(got.ok), "", object) if got.why is None else got.why

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from topwater.model import Fetched, Key, KeyArray
@@ -43,15 +45,11 @@ class KeySource(Around):
         asked = np.array([name for name in names if name is not None], object)
         if known.all():
             return self.source.fetch(asked, deadline)
-        values, ok = np.full(len(keys), np.nan), np.ones(len(keys), np.bool_)
+        nothing = Fetched.nothing(len(keys))
         if not len(asked):
-            return Fetched(values, ok)
+            return nothing
         got = self.source.fetch(asked, deadline)
-        why = np.full(len(keys), "", object)
-        values[known], ok[known] = got.values, got.ok
-        if got.why is not None:
-            why[known] = got.why
-        return Fetched(values, ok, got.seconds, None if got.why is None else why, got.wait)
+        return replace(nothing.put(np.flatnonzero(known), got), seconds=got.seconds, wait=got.wait)
 
     def check(self, key: Key | None = None) -> Look | None:
         """Raise ``SourceError`` if the source can't be reached, or has no value for a key."""
