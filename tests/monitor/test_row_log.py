@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.support.journal_store import JournalStore
-from topwater import TopKMonitor, TopKQuery, tumbling
+from topwater import Budget, RefreshSettings, TopKMonitor, TopKQuery, tumbling
 from topwater.monitor.journal import Journal
 from topwater.monitor.row_log import RowLog
 from topwater.monitor.strand import BUCKETS
+from topwater.tables import unpack_arrays
 from topwater.testing import Scripted
 
 QUERY = TopKQuery(
@@ -54,6 +58,52 @@ def test_news_make_another_replica_the_same() -> None:
         assert rows(there) == rows(here)
         assert log.news() is None
         assert other.news() is None
+
+
+def whole(monitor: TopKMonitor) -> dict[int, str]:
+    """Every row by its arrival, with all columns of the replica."""
+    assert monitor.refresher is not None
+    table = monitor.refresher.replica.snapshot().drop_columns(["key"])
+    return {row["arrival"]: repr(row) for row in table.to_pylist()}
+
+
+def test_news_are_what_a_comparison_of_all_rows_finds() -> None:
+    """Also where keys are forgotten, and others take their rows."""
+    refresh = RefreshSettings("f", budget=Budget(40), limit=70)
+    monitor = TopKMonitor.build(replace(QUERY, refresh=refresh), source=Scripted(SOURCE))
+    assert monitor.refresher is not None
+    log, before, went = RowLog(monitor.refresher), whole(monitor), 0
+    for window in range(12):
+        answered(monitor, window)
+        now = whole(monitor)
+        news = log.news()
+        assert news is not None
+        packed: dict[str, Any] = unpack_arrays(news.packed)
+        told = [packed.get(name, np.empty(0)) for name in ("gone", "new arrival", "changed")]
+        gone, came = sorted(before.keys() - now.keys()), sorted(now.keys() - before.keys())
+        changed = [at for at in sorted(before.keys() & now.keys()) if before[at] != now[at]]
+        assert [each.tolist() for each in told] == [gone, came, changed]
+        before, went = now, went + len(gone)
+    assert went
+
+
+def test_any_number_of_logs_may_watch_a_replica() -> None:
+    monitor = built()
+    assert monitor.refresher is not None
+    first, second = RowLog(monitor.refresher), RowLog(monitor.refresher)
+    for window in range(4):
+        answered(monitor, window)
+        first.news()
+    late, known = second.news(), RowLog(monitor.refresher)
+    everything = first.image(0, BUCKETS)
+    assert late is not None
+    assert everything is not None
+    assert (
+        unpack_arrays(late.packed).keys() - {"gone", "changed"}
+        == unpack_arrays(everything.packed).keys()
+    )
+    known.know()
+    assert known.news() is None
 
 
 @pytest.mark.parametrize("width", [256, 64, 7])

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from topwater.replica.slot_columns import SlotTable
+from topwater.replica.slot_columns import SlotColumn, SlotTable, WatchedRows
 
 
 def slots(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -87,3 +87,22 @@ def test_a_snapshot_has_nothing_of_what_was_not_learnt() -> None:
     again.restore(pa.table({"sums": column}), slots(0, 1, 2))
     assert again.at(slots(0, 1, 2)).tolist() == [[7, 7], [1, 2], [7, 7]]
     assert again.holds(slots(0, 1, 2)).tolist() == [False, True, False]
+
+
+def test_rows_know_their_slots_and_when_they_were_written() -> None:
+    watched = WatchedRows()
+    column = SlotColumn(watched, np.int64, 0)
+    seen = 0
+    for many in range(1, 60):
+        new = slots(*range(100 * many, 100 * many + many))
+        rows = watched.enter(new)
+        column.reserve(watched.size)
+        column.put(rows, many)
+        assert watched.written(seen).tolist() == sorted(rows.tolist())
+        assert watched.slot_of[watched.of(new)].tolist() == new.tolist()
+        seen = watched.look()
+        column.put(watched.leave(new[::2]), 0)  # others take these rows
+        assert sorted(watched.written(seen)) == sorted(rows[::2])
+        seen = watched.look()
+        assert not len(watched.written(seen))
+    assert len(watched.written()) == watched.size - 1

@@ -16,6 +16,7 @@ from topwater.model import BoolArray, IntArray, KeyArray
 from topwater.monitor.journal_logs import Content
 from topwater.monitor.strand import BUCKETS, Strand
 from topwater.replica import Refresher
+from topwater.replica.key_slots import grown
 from topwater.replica.nominations import Nominations
 from topwater.tables import pack_arrays, unpack_arrays
 
@@ -26,6 +27,9 @@ Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
 class RowLog:
     """The rows of a replica, with what was learnt of each.
+
+    Complexity: O(rows written since the last call) for what is new, however many there are; a bit
+    more if rows came or went.
 
     Parameters
     ----------
@@ -39,44 +43,40 @@ class RowLog:
     def __init__(self, refresher: Refresher | Nominations) -> None:
         self._refresher = refresher
         self._replica = refresher.replica
+        # All rows by their arrivals, which ascend; and what was told of each, by row.
         self._arrivals: IntArray = np.empty(0, np.int64)
-        self._slots: IntArray = np.empty(0, np.int64)
+        self._rows: IntArray = np.empty(0, np.int64)
+        self._told: Columns = {}
+        self._look = 0
         self._facts: dict[str, Any] = {}
-        self._shadow: Columns = self._now(self._slots)
 
     def know(self) -> None:
         """Take all rows that are there as told."""
-        self._slots = self._replica.used()
-        self._arrivals, self._shadow = self._replica.arrival[self._slots], self._now(self._slots)
+        written = self._written()
+        self._move(*self._went_and_came(written))
+        self._tell(written)
 
     def news(self) -> Content | None:
         """Rows that went, that came, and that changed since the last call."""
-        slots = self._replica.used()
-        arrivals, now = self._replica.arrival[slots], self._now(slots)
-        # Both ascend.
-        known = np.searchsorted(arrivals, self._arrivals)
-        there = np.append(arrivals, -1)[known] == self._arrivals
-        known = known[there]
-        came = np.ones(len(slots), bool)
-        came[known] = False
-        differs = {
-            name: _bits(now[name][known]) != _bits(old[there]) for name, old in self._shadow.items()
-        }
+        written = self._written()
+        gone, came = self._went_and_came(written)
+        kept = self._kept(written)
+        arrivals = self._replica.arrival.data[kept]
+        now = {name: getattr(self._replica, name).data[kept] for name in self._told}
+        differs = {name: _bits(now[name]) != _bits(old[kept]) for name, old in self._told.items()}
         changed = np.logical_or.reduce([*differs.values()])
-        # What is learnt of a key is learnt when it is asked for.
-        asked = np.sort(np.concatenate([np.flatnonzero(came), known[differs["asked"]]]))
-        rows: Columns = {"gone": self._arrivals[~there], "changed": arrivals[known][changed]}
+        rows: Columns = {"gone": gone, "changed": arrivals[changed]}
         for name, moved in differs.items():
             if moved.any():
                 rows[_IF + name] = np.packbits(moved[changed])
-                rows[_TO + name] = now[name][known][moved]
-        gone = len(rows["gone"])
-        self._arrivals, self._slots, self._shadow = arrivals, slots, now
-        if not gone and not changed.any() and not came.any():
+                rows[_TO + name] = now[name][moved]
+        self._move(gone, came)
+        self._tell(written)
+        if not len(gone) and not len(came) and not changed.any():
             return None
-        return Content(
-            pack_arrays({**rows, **self._full(np.flatnonzero(came)), **self._learnt(asked)})
-        )
+        # What is learnt of a key is learnt when it is asked for.
+        asked = self._in_order(np.concatenate([came, kept[differs["asked"]]]))
+        return Content(pack_arrays({**rows, **self._full(came), **self._learnt(asked)}))
 
     def oldest(self) -> int | None:
         """Rows do not go with panes."""
@@ -89,7 +89,7 @@ class RowLog:
     def image(self, low: int, high: int) -> Content | None:
         """All rows of these buckets."""
         buckets = self._arrivals % BUCKETS
-        rows = np.flatnonzero((buckets >= low) & (buckets < high))
+        rows = self._rows[(buckets >= low) & (buckets < high)]
         if not len(rows):
             return None
         return Content(pack_arrays({**self._full(rows), **self._learnt(rows)}))
@@ -111,31 +111,72 @@ class RowLog:
     def end(self) -> None:
         """All rows are there."""
         self._refresher.restore_facts(self._facts)
-        self._shadow = self._now(self._slots)
+        self._tell(self._written())
 
-    def _now(self, slots: IntArray) -> Columns:
-        return {name: getattr(self._replica, name)[slots] for name in self._replica.names}
+    def _written(self) -> IntArray:
+        """The rows that were written since this was asked last."""
+        written = self._replica.watched.written(self._look)
+        self._look = self._replica.watched.look()
+        for name in self._replica.names:
+            column = getattr(self._replica, name)
+            told = self._told.get(name)
+            if told is None:
+                self._told[name] = np.full(len(column.data), column.empty, column.data.dtype)
+            elif len(told) < len(column.data):
+                self._told[name] = grown(told, len(column.data), column.empty)
+        return written
 
-    def _full(self, at: IntArray) -> Columns:
+    def _went_and_came(self, written: IntArray) -> tuple[IntArray, IntArray]:
+        """The arrivals that are there no more, and the rows of new ones, both in order."""
+        before, now = self._told["arrival"][written], self._replica.arrival.data[written]
+        gone = np.sort(before[(before >= 0) & (before != now)])
+        return gone, self._in_order(written[(now >= 0) & (before != now)])
+
+    def _kept(self, written: IntArray) -> IntArray:
+        """The rows among these whose key is the one that was told, in order."""
+        before, now = self._told["arrival"][written], self._replica.arrival.data[written]
+        return self._in_order(written[(now >= 0) & (before == now)])
+
+    def _in_order(self, rows: IntArray) -> IntArray:
+        return rows[np.argsort(self._replica.arrival.data[rows])]
+
+    def _move(self, gone: IntArray, came: IntArray) -> None:
+        """Keep the order of arrivals, where all that came are younger than all others."""
+        if len(gone):
+            at = np.searchsorted(self._arrivals, gone)
+            self._arrivals, self._rows = np.delete(self._arrivals, at), np.delete(self._rows, at)
+        if len(came):
+            arrivals = self._replica.arrival.data[came]
+            self._arrivals = np.concatenate([self._arrivals, arrivals])
+            self._rows = np.concatenate([self._rows, came])
+
+    def _tell(self, rows: IntArray) -> None:
+        for name, told in self._told.items():
+            told[rows] = getattr(self._replica, name).data[rows]
+
+    def _full(self, rows: IntArray) -> Columns:
         """Whole rows, which need not be known to whoever reads it."""
-        columns = {_NEW + name: self._shadow[name][at] for name in self._shadow}
-        return columns | _of_keys(self._replica.keys(self._slots[at]))
+        columns = {_NEW + name: told[rows] for name, told in self._told.items()}
+        return columns | _of_keys(self._replica.keys(self._slots(rows)))
 
-    def _learnt(self, at: IntArray) -> Columns:
-        columns = self._refresher.learners.columns(self._slots[at])
-        found: dict[str, Any] = {"asked": self._arrivals[at]}
+    def _learnt(self, rows: IntArray) -> Columns:
+        columns = self._refresher.learners.columns(self._slots(rows))
+        found: dict[str, Any] = {"asked": self._told["arrival"][rows]}
         for name, column in columns.items():
             found[_LEARNT + name] = np.asarray(column.flatten())
             found[_LENGTHS + name] = np.diff(np.asarray(column.offsets)).astype(np.uint16)
         return found
 
     def _forget(self, arrivals: IntArray, told: BoolArray) -> None:
-        gone = np.isin(self._arrivals, arrivals[told[arrivals % BUCKETS]])
-        if not gone.any():
+        wanted = arrivals[told[arrivals % BUCKETS]]
+        at = np.searchsorted(self._arrivals, wanted)
+        at = at[np.append(self._arrivals, -1)[at] == wanted]
+        if not len(at):
             return
-        self._replica.forget(self._slots[gone])
-        self._refresher.learners.reset(self._slots[gone])
-        self._arrivals, self._slots = self._arrivals[~gone], self._slots[~gone]
+        slots = self._slots(self._rows[at])
+        self._replica.forget(slots)
+        self._refresher.learners.reset(slots)
+        self._arrivals, self._rows = np.delete(self._arrivals, at), np.delete(self._rows, at)
 
     def _enter(self, rows: Columns, told: BoolArray) -> None:
         arrivals = rows.get(_NEW + "arrival", _NONE)
@@ -143,22 +184,22 @@ class RowLog:
         if not mine.any():
             return
         slots = self._replica.slots(_keys_of(rows)[mine])
-        for name in self._shadow:
+        for name in self._replica.names:
             getattr(self._replica, name)[slots] = rows[_NEW + name][mine]
         self._arrivals = np.concatenate([self._arrivals, arrivals[mine]])
-        self._slots = np.concatenate([self._slots, slots])
-        order = np.argsort(self._arrivals)
-        self._arrivals, self._slots = self._arrivals[order], self._slots[order]
+        self._rows = np.concatenate([self._rows, self._replica.rows(slots)])
+        order = np.argsort(self._arrivals, kind="stable")
+        self._arrivals, self._rows = self._arrivals[order], self._rows[order]
 
     def _change(self, rows: Columns, told: BoolArray) -> None:
         changed = rows.get("changed", _NONE)
-        for name in self._shadow:
+        for name in self._replica.names:
             if _TO + name not in rows:
                 continue
             moved = np.unpackbits(rows[_IF + name], count=len(changed)).astype(bool)
             mine = told[changed[moved] % BUCKETS]
-            slots = self._slots_of(changed[moved][mine])
-            getattr(self._replica, name)[slots] = rows[_TO + name][mine]
+            at = self._rows_of(changed[moved][mine])
+            getattr(self._replica, name).put(at, rows[_TO + name][mine])
 
     def _learn(self, rows: Columns, told: BoolArray) -> None:
         arrivals = rows.get("asked", _NONE)
@@ -167,10 +208,13 @@ class RowLog:
             return
         lists = {name: _lists(rows, name) for name in self._refresher.learners.columns(_NONE)}
         table = pa.table({name: column.filter(pa.array(mine)) for name, column in lists.items()})
-        self._refresher.learners.restore(table, self._slots_of(arrivals[mine]))
+        self._refresher.learners.restore(table, self._slots(self._rows_of(arrivals[mine])))
 
-    def _slots_of(self, arrivals: IntArray) -> IntArray:
-        return self._slots[np.searchsorted(self._arrivals, arrivals)]
+    def _rows_of(self, arrivals: IntArray) -> IntArray:
+        return self._rows[np.searchsorted(self._arrivals, arrivals)]
+
+    def _slots(self, rows: IntArray) -> IntArray:
+        return self._replica.watched.slot_of[rows].astype(np.int64)
 
 
 def _bits(numbers: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:

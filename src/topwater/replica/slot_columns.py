@@ -73,6 +73,57 @@ class SlotRows:
         return rows
 
 
+class WatchedRows(SlotRows):
+    """Rows that know their slots, and when they were last written.
+
+    Whoever keeps a copy asks for :meth:`written` since it looked last; any number of them may.
+
+    Attributes
+    ----------
+    slot_of
+        The slot of each row, as long as it has one.
+
+    Examples
+    --------
+    >>> rows = WatchedRows()
+    >>> column = SlotColumn(rows, np.int64, 0)
+    >>> at = rows.enter(np.array([30, 7])); column.reserve(rows.size)
+    >>> before = rows.look()
+    >>> column[np.array([7])] = 5
+    >>> rows.slot_of[rows.written(before)].tolist()
+    [7]
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.slot_of: npt.NDArray[np.int32] = np.zeros(_LEAST, np.int32)
+        self._when: npt.NDArray[np.int32] = np.zeros(_LEAST, np.int32)
+        self._looks = 1
+
+    def enter(self, slots: IntArray) -> IntArray:
+        """Give rows to slots that have none; which."""
+        rows = super().enter(slots)
+        if self.size > len(self.slot_of):
+            size = max(self.size, 2 * len(self.slot_of))
+            self.slot_of, self._when = grown(self.slot_of, size, 0), grown(self._when, size, 0)
+        self.slot_of[rows] = slots
+        return rows
+
+    def touch(self, rows: Any) -> None:
+        """Note that something was written into these rows."""
+        self._when[rows] = self._looks
+
+    def look(self) -> int:
+        """A number for what was written so far."""
+        self._looks += 1
+        return self._looks
+
+    def written(self, look: int = 0) -> IntArray:
+        """The rows that were written after a look; all that ever were if there was none."""
+        found = np.flatnonzero(self._when[: self.size] >= max(1, look))
+        return found[found > 0]
+
+
 class SlotColumn:
     """One column, read and written by slot. Only slots that have a row are written.
 
@@ -89,7 +140,7 @@ class SlotColumn:
         How often something was written: who derives something from it sees if that is out of date.
     """
 
-    def __init__(self, rows: SlotRows, dtype: npt.DTypeLike, empty: float) -> None:
+    def __init__(self, rows: WatchedRows, dtype: npt.DTypeLike, empty: float) -> None:
         self._rows = rows
         self.empty = empty
         self.writes = 0
@@ -106,6 +157,7 @@ class SlotColumn:
         """Write by row."""
         self.writes += 1
         self.data[rows] = numbers
+        self._rows.touch(rows)
 
     def reserve(self, size: int) -> None:
         """Have so many rows."""

@@ -22,7 +22,7 @@ from topwater.errors import AFRESH, StateError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.problems import REASONS
 from topwater.replica.key_slots import KeySlots
-from topwater.replica.slot_columns import SlotColumn, SlotRows
+from topwater.replica.slot_columns import SlotColumn, WatchedRows
 from topwater.tables import column
 
 NEVER: Millis = -(2**62)
@@ -49,7 +49,7 @@ _CODES = {reason: code for code, reason in enumerate(REASONS, 1)}
 _PRESENCE_WEIGHT = 0.02
 _FIRST_PRESENCE = 0.08 * (1 - _PRESENCE_WEIGHT) + _PRESENCE_WEIGHT
 """Of a key in its first window."""
-_FIXED: int = sum(np.dtype(dtype).itemsize for dtype, _ in _COLUMNS.values()) + 40
+_FIXED: int = sum(np.dtype(dtype).itemsize for dtype, _ in _COLUMNS.values()) + 48
 """Bytes a key: its columns, and its places in the index."""
 
 
@@ -84,6 +84,8 @@ class Replica:
         In what share of the windows the key was, as of the last window that held it.
     why
         Why the key has no value; see :meth:`reasons`.
+    watched
+        The rows of all columns, which know when they were written.
     arrival, arrivals
         The how-manieth key it was that came to be remembered, and how many came so far.
     names
@@ -127,16 +129,16 @@ class Replica:
         self.memory = memory
         self.learnt = 0
         self.index = KeySlots()
-        self._rows = SlotRows()
+        self.watched = WatchedRows()
         self._lent = np.empty(0, np.int64)
         self.arrivals = 0
         self._key_bytes = 0
         for name, (dtype, empty) in _COLUMNS.items():
-            setattr(self, name, SlotColumn(self._rows, dtype, empty))
+            setattr(self, name, SlotColumn(self.watched, dtype, empty))
         self.presence.data[0] = _FIRST_PRESENCE
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self.watched)
 
     @property
     def capacity(self) -> int:
@@ -173,10 +175,10 @@ class Replica:
         if not len(new):
             return
         self.index.hold(new)
-        rows = self._rows.enter(new)
+        rows = self.watched.enter(new)
         for name in _COLUMNS:
-            getattr(self, name).reserve(self._rows.size)
-        self.arrival.data[rows] = np.arange(self.arrivals, self.arrivals + len(new))
+            getattr(self, name).reserve(self.watched.size)
+        self.arrival.put(rows, np.arange(self.arrivals, self.arrivals + len(new)))
         self.arrivals += len(new)
         self._key_bytes += int(self.index.bytes_at(new).sum())
 
@@ -189,7 +191,7 @@ class Replica:
 
     def kept(self, slots: IntArray) -> BoolArray:
         """Which of the keys in these slots are remembered.  O(slots)."""
-        return np.not_equal(self._rows.of(slots), 0)
+        return np.not_equal(self.watched.of(slots), 0)
 
     def find(self, keys: KeyArray) -> IntArray:
         """The slot of each key; -1 for one that is not kept, which gets none.  O(keys)."""
@@ -206,7 +208,7 @@ class Replica:
 
     def used(self) -> IntArray:
         """All slots whose keys are kept, in the order in which they came to be."""
-        slots = self._rows.slots()
+        slots = self.watched.slots()
         return slots[np.argsort(self.arrival[slots])]
 
     def others(self, slots: IntArray) -> IntArray:
@@ -230,7 +232,7 @@ class Replica:
 
     def rows(self, slots: IntArray) -> npt.NDArray[np.int32]:
         """Where the columns hold what is known of each slot; 0 for nothing."""
-        return self._rows.of(slots)
+        return self.watched.of(slots)
 
     def known(self, slots: IntArray) -> BoolArray:
         """Whether each was ever fetched."""
@@ -253,7 +255,7 @@ class Replica:
         ``why`` says of keys without a value why they have none.
         """
         self.keep(slots)
-        rows = self._rows.of(slots)
+        rows = self.watched.of(slots)
         old, known = self.value.data[rows], self.fetched.data[rows] != NEVER
         same = (old == values) | (np.isnan(old) & np.isnan(values))
         changed: BoolArray = ~(same & known)
@@ -279,7 +281,7 @@ class Replica:
 
     def hear(self, slots: IntArray, last_event: IntArray) -> None:
         """Note when keys that are kept last had an event, and whether that is news."""
-        rows = self._rows.of(slots)
+        rows = self.watched.of(slots)
         kept = np.flatnonzero(rows)
         rows, last_event = rows[kept], last_event[kept]
         news = last_event > np.maximum(self.hinted.data[rows], self.fetched.data[rows])
@@ -288,7 +290,7 @@ class Replica:
 
     def present(self, slots: IntArray, window: int, at: Millis) -> None:
         """Note that keys are in a window; of those that are not kept, nothing."""
-        rows = self._rows.of(slots)
+        rows = self.watched.of(slots)
         rows = rows[np.flatnonzero(rows)]
         presence = self._presence_in(rows, window - 1) * (1 - _PRESENCE_WEIGHT)
         self.presence.put(rows, presence + _PRESENCE_WEIGHT)
@@ -300,7 +302,7 @@ class Replica:
 
         For one that is not kept, as if it were in this window, and in no other.
         """
-        return self._presence_in(self._rows.of(slots), window)
+        return self._presence_in(self.watched.of(slots), window)
 
     def _presence_in(self, rows: npt.NDArray[np.int32], window: int) -> FloatArray:
         last, presence = self.window.data[rows], self.presence.data[rows]
@@ -331,7 +333,7 @@ class Replica:
 
     def forget(self, slots: IntArray) -> None:
         """Drop what is remembered in these slots; a key in no window loses its slot too."""
-        rows = self._rows.leave(slots)
+        rows = self.watched.leave(slots)
         for name, (_, empty) in _COLUMNS.items():
             getattr(self, name).put(rows, empty)
         self._key_bytes -= int(self.index.bytes_at(slots).sum())

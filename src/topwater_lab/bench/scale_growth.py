@@ -11,6 +11,7 @@ from typing import Any
 
 from topwater_lab.bench.core_targets import Measured
 from topwater_lab.bench.harness import Ticker, ticking
+from topwater_lab.bench.scale_churn import ChurnPoint, churn_rows
 from topwater_lab.bench.scale_local import LocalPoint, measured
 from topwater_lab.bench.scale_stream import SparkPoint, StreamSize
 from topwater_lab.bench.scale_targets import check_targets
@@ -69,6 +70,8 @@ class Effort:
         How many are closed at each point.
     spark
         What to measure on Spark; None for nothing.
+    churn
+        Streams whose keys are new all the time.
     """
 
     keys: tuple[int, ...]
@@ -76,6 +79,7 @@ class Effort:
     groups: tuple[int, ...]
     windows: int = 5
     spark: OnSpark | None = None
+    churn: tuple[ChurnPoint, ...] = ()
 
     def points(self) -> list[LocalPoint]:
         """All points in this process, the small ones first."""
@@ -94,6 +98,7 @@ FULL = Effort(
     (1_000, 680_000),
     (20, 100, 10_000),
     spark=OnSpark(StreamSize(200_000, 16), (1_000, 10_000, 100_000, 1_000_000), (20, 100, 10_000)),
+    churn=(ChurnPoint(),),
 )
 QUICK = Effort(
     (1_000, 10_000, 200_000),
@@ -101,6 +106,7 @@ QUICK = Effort(
     (20, 1_000),
     windows=3,
     spark=OnSpark(StreamSize(200_000, 8), (1_000, 200_000), (20, 10_000), (4,), 200_000),
+    churn=(ChurnPoint(96, 60, budget=20, memory=200_000),),
 )
 
 
@@ -119,10 +125,13 @@ def bench_scale(effort: Effort, seed: int = 7, *, quiet: bool = False) -> dict[s
     points = effort.points()
     runs = [] if effort.spark is None else effort.spark.runs()
     rows: list[Measured] = []
-    with ticking(len(points) + len(runs), quiet=quiet) as ticker:
+    with ticking(len(points) + len(effort.churn) + len(runs), quiet=quiet) as ticker:
         for point, row in zip(points, measured(points, seed), strict=True):
             ticker.step(f"{point.keys:,} keys, {point.groups:,} groups")
             rows.append(row)
+        for each in churn_rows(effort.churn, seed):
+            ticker.step(f"{each['keys']:,} keys, always new ones")
+            rows.append(each)
         if effort.spark is not None:
             rows += _on_spark(effort.spark, seed, ticker)
     rows = [*_with_ratios(rows)]

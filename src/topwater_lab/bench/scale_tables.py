@@ -35,7 +35,10 @@ _SPARK = {
 def show(report: dict[str, Any], console: Console) -> None:
     """Print all but the targets."""
     console.print(_local([row for row in report["rows"] if row["case"] == "local"]))
-    others = [row for row in report["rows"] if row["case"] != "local"]
+    for row in report["rows"]:
+        if row["case"] == "churn":
+            console.print(_churn(row), soft_wrap=True)
+    others = [row for row in report["rows"] if row["case"] in ("spark", "native")]
     if others:
         console.print(_spark(others))
         console.print(
@@ -56,6 +59,16 @@ def _local(rows: list[dict[str, Any]]) -> Table:
             *(short(row[name]) for name in ("keys", "groups", *_LOCAL)),
         )
     return table
+
+
+def _churn(row: dict[str, Any]) -> str:
+    hours, bound = row["minutes"] / 60, row["bound_minute"]
+    met = "not met" if bound is None else f"met in hour {bound / 60:.3g}"
+    return (
+        f"{short(row['keys'])} new keys in {hours:.3g} hours: the bound was {met}; then the most "
+        f"of the last quarter is {row['growth']:.2f} times the most before; in the end "
+        f"{short(row['remembered'])} keys, state {short(row['state_bytes'])}B"
+    )
 
 
 def _spark(rows: list[dict[str, Any]]) -> Table:

@@ -14,13 +14,24 @@ _BEYOND = 8 * 2**20
 _FLAT = 1.5
 _LARGE = 500_000
 _RESTART_S = 10.0
+_GROWTH = 1.1
 
 
 def check_targets(rows: list[Measured]) -> list[Target]:
     """All targets, over the rows that have numbers."""
     local = [row for row in rows if row["case"] == "local"]
     spark = [row for row in rows if row["case"] == "spark"]
-    return [*_in_process(local), *_on_spark(spark)]
+    churn = [row for row in rows if row["case"] == "churn"]
+    return [*_in_process(local), *_on_spark(spark), _of_churn(churn)]
+
+
+def _of_churn(rows: list[Measured]) -> Target:
+    return _judged(
+        f"new keys all the time: nothing grows by more than {_GROWTH - 1:.0%} after the bound",
+        rows,
+        lambda row: row["growth"],
+        _GROWTH,
+    )
 
 
 def _in_process(rows: list[Measured]) -> list[Target]:

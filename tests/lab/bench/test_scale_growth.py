@@ -8,10 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from topwater_lab.bench import bench_commands, scale_growth
+from topwater_lab.bench.scale_churn import ChurnPoint
 from topwater_lab.bench.scale_growth import Effort, OnSpark
 from topwater_lab.bench.scale_stream import SparkPoint, StreamSize
 
-TINY = Effort((50, 400), (50,), (3,), windows=1)
+TINY = Effort((50, 400), (50,), (3,), windows=1, churn=(ChurnPoint(8, 5, 2, 2_000),))
 ON_SPARK = OnSpark(StreamSize(200, 6), (20, 40), (3, 5), (2,), 40)
 FIELDS = {
     *("case", "keys", "groups", "shards", "close_ms", "close_ns_per_key", "state_bytes"),
@@ -30,10 +31,12 @@ def test_the_command_prints_json(monkeypatch: pytest.MonkeyPatch) -> None:
         (400, False, 0),
         (50, True, 0),
         (0, False, 3),
+        (40, False, 0),
     ]
+    assert report["rows"][-1]["case"] == "churn"
     assert all(set(row) >= FIELDS for row in report["rows"])
     assert report["rows"][0]["ratio_to_small"] == 1
-    assert all(target["reached"] is not False for target in report["targets"][5:])
+    assert all(target["reached"] is not False for target in report["targets"][5:-1])
 
 
 @pytest.mark.spark

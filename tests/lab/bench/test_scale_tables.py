@@ -30,6 +30,17 @@ def test_a_row_a_point() -> None:
         assert words in told
 
 
+def test_a_line_for_keys_that_come_and_go() -> None:
+    row = {"case": "churn", "keys": 4_320_000, "minutes": 1_440, "bound_minute": 420}
+    row |= {"growth": 1.012, "remembered": 250_000, "state_bytes": 2_300_000}
+    written = io.StringIO()
+    show({"rows": [row, row | {"bound_minute": None}]}, Console(file=written, width=80))
+    told = written.getvalue()
+    assert "4.32 M new keys in 24 hours: the bound was met in hour 7" in told
+    assert "1.01 times" in told
+    assert "the bound was not met" in told
+
+
 def test_without_spark_there_is_one_table() -> None:
     written = io.StringIO()
     show({"rows": []}, Console(file=written, width=80))

@@ -71,6 +71,13 @@ def test_targets_on_spark(changes: dict[str, Any], missed: set[int]) -> None:
     assert {at for at, target in enumerate(targets) if target.reached is False} == missed
 
 
+@pytest.mark.parametrize(("growth", "reached"), [(1.1, True), (1.11, False)])
+def test_what_may_grow_while_keys_come_and_go(growth: float, reached: bool) -> None:
+    [*others, target] = check_targets([LOCAL | {"case": "churn", "growth": growth}])
+    assert target.reached is reached
+    assert all(each.reached is None for each in others)
+
+
 def test_a_point_is_named_by_what_tells_it_from_others() -> None:
     rows = [LOCAL | {"text": True, "close_ns_per_key": 1e4}, SPARK | {"shards": 4}]
     targets = check_targets(rows)
