@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from topwater.model import Answer
-from topwater.monitor import Monitor, build_monitor
+from topwater.monitor import KeyedMonitor, Monitor
 from topwater.monitor.columns import Batch, as_table
 from topwater.protocols import Source
 from topwater.query import TopKQuery
@@ -67,7 +67,7 @@ def run(
     20 ['c']
     """
     if monitor is None:
-        monitor = build_monitor(query, source=source, clock=SYSTEM_CLOCK)
+        monitor = KeyedMonitor(query, source=source, clock=SYSTEM_CLOCK)
     if source is not None:
         monitor.start()
     for batch in batches:

@@ -187,7 +187,7 @@ def test_many_come_and_go_and_nothing_is_left_behind() -> None:
         assert isinstance(query.score, Euclidean)
         at = np.array([query.score.point["x"], query.score.point["y"]])
         costs = ((columns - at[:, None]) ** 2).sum(axis=0)
-        best = top(costs, np.arange(1, 6_001), 3, 500, born[int(query.name)])
+        best = top(costs, np.arange(1, 6_001), 3, 500, born[int(str(query.name))])
         assert standing.top(query.name).key.tolist() == [row + 1 for row in best]
     assert standing.references < 40 * 120
 

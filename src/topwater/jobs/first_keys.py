@@ -46,7 +46,8 @@ def first_keys(job: Job) -> list[Key]:
 
 def keys_are_whole(job: Job) -> bool:
     """Whether the stream's keys are whole numbers, as far as its schema tells."""
-    return any(each.columns.get(job.query.key, "") in _WHOLE for each in job.streams.values())
+    key = job.query.key_column
+    return any(each.columns.get(key, "") in _WHOLE for each in job.streams.values())
 
 
 def _keys(job: Job) -> Iterator[Key]:
@@ -59,7 +60,7 @@ def _keys(job: Job) -> Iterator[Key]:
                 if settings.rdf and not stream.mapped:
                     yield from _terms(job.plan, name, file, settings.format)
             else:
-                yield from _values(file, settings, job.query.key)
+                yield from _values(file, settings, job.query.key_column)
 
 
 def _files(settings: FilesStream | ReplayStream) -> list[Path]:

@@ -129,7 +129,7 @@ def _names(job: Job) -> Names:
             ("query", "refresh"),
             'write refresh = {remote = "followers"}',
         )
-    return Names(query.key, query.refresh.remote, query.time)
+    return Names(query.key_column, query.refresh.remote, query.time)
 
 
 def _budgets(given: str) -> list[int]:

@@ -83,7 +83,7 @@ def _to_look_up(job: Job, key: Key | None) -> list[Key]:
 
         return [full_name(str(key), job.plan.prefixes)]
     whole = _WHOLE.fullmatch(str(key)) and keys_are_whole(job)
-    return [int(key) if whole else key]
+    return [int(str(key)) if whole else key]
 
 
 def _reaches(job: Job, keys: Sequence[Key]) -> Iterator[tuple[str, Any]]:

@@ -56,7 +56,7 @@ class RecordedEvents:
                 field="query.window",
                 fix="use a window of time",
             )
-        keys = keys_of(table, query.key, "key")
+        keys = keys_of(table, query.key_column, "key")
         times, dated = times_of(table.column(query.time).combine_chunks(), query.time)
         good = np.flatnonzero(dated & keys.is_valid().to_numpy(zero_copy_only=False))
         if not len(good):

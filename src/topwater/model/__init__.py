@@ -3,6 +3,7 @@
 from topwater.model.array_types import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.model.fetched import Fetched
 from topwater.model.frozen import Frozen
+from topwater.model.key_form import KeyColumn, KeyForm
 from topwater.model.nouns import (
     FIRST_DATE,
     LOOK_UPS,
@@ -12,6 +13,7 @@ from topwater.model.nouns import (
     Freshness,
     Items,
     Key,
+    KeyPart,
     LookUp,
     Millis,
     Row,
@@ -36,6 +38,9 @@ __all__ = [
     "Items",
     "Key",
     "KeyArray",
+    "KeyColumn",
+    "KeyForm",
+    "KeyPart",
     "LookUp",
     "Millis",
     "Problem",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +18,11 @@ from topwater.views import Chart, chart_view, html_view
 Millis: TypeAlias = int
 """A point or a span of event time, in whole milliseconds (or events, for count windows)."""
 
-Key: TypeAlias = int | str
+KeyPart: TypeAlias = int | str | date | datetime | Decimal
+"""What one column of a key may hold; truth values are among the whole numbers."""
+
+Key: TypeAlias = KeyPart | tuple[KeyPart, ...]
+"""What names an item: the value of a column, or of several."""
 
 FIRST_DATE: Millis = 100_000_000_000
 """Window ends before this (in 1973) are shown as they are: positions, or times of an example."""
@@ -171,7 +176,8 @@ class Row:
     Attributes
     ----------
     rank, key, score, time
-        Its place, from 1; its key; its score; and the time of the event, or of the key's last.
+        Its place, from 1; its key, a tuple if the query's key has several columns; its score; and
+        the time of the event, or of the key's last.
     values
         What the stream contributed, in the order of the query's ``take``.
     remote, age, confidence

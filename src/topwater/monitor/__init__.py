@@ -7,7 +7,8 @@
 """
 
 from topwater.monitor.grouped import GroupedMonitor, build_monitor
+from topwater.monitor.keyed_monitor import KeyedMonitor
 from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.protocol import Monitor
 
-__all__ = ["GroupedMonitor", "Monitor", "TopKMonitor", "build_monitor"]
+__all__ = ["GroupedMonitor", "KeyedMonitor", "Monitor", "TopKMonitor", "build_monitor"]

@@ -66,15 +66,17 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
         If a column is missing or has a type that can't be used.
     """
     table = as_table(batch)
-    key = keys_of(table, query.key, "key")
-    if query.group_by is not None:
-        keys_of(table, query.group_by, "group_by")
+    key = keys_of(table, query.key_column, "key")
+    if query.group_column is not None:
+        keys_of(table, query.group_column, "group_by")
     role = "score" if query.take == "each" else "take"
-    values = {name: _floats(_column(table, name, role), name, role) for name in query.value_columns}
+    values = {
+        name: _floats(named_column(table, name, role), name, role) for name in query.value_columns
+    }
     time = np.zeros(len(key), np.int64)
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
-        time, time_ok = times_of(_column(table, query.time, "time"), query.time)
+        time, time_ok = times_of(named_column(table, query.time, "time"), query.time)
     silent = heartbeats(table, query.heartbeat)
     key_ok = _present(key) & ~silent
     early = time_ok & (time <= query.window.start)
@@ -171,19 +173,25 @@ def _values(values: Any) -> pa.Array | pa.ChunkedArray:
     return pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
 
 
-def _column(table: pa.Table, name: str, role: str) -> pa.Array:
+def named_column(table: pa.Table, name: str, role: str) -> pa.Array:
+    """A column in one piece, without a dictionary."""
     if table.num_columns == 0 and table.num_rows == 0:
         return pa.nulls(0)  # a list without rows has no columns either
+    require_column(table, name, role)
+    column = table.column(name)
+    if pa.types.is_dictionary(column.type):
+        column = _decoded(column, column.type.value_type)
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def require_column(table: pa.Table, name: str, role: str) -> None:
+    """Raise if a column is not there, or is there twice."""
     if table.column_names.count(name) != 1:
         there = "is there twice" if name in table.column_names else "is not there"
         raise BatchError(
             f"the {role} column {name!r} {there}; there are: {', '.join(table.column_names)}",
             fix=f"{_near(name, table)}name one of them in the query's {role}, or rename the column",
         )
-    column = table.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = _decoded(column, column.type.value_type)
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
 
 def _near(name: str, table: pa.Table) -> str:
@@ -215,7 +223,7 @@ def _decoded(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
     """A column of keys, as int64 or strings; null where there is none."""
-    column = _column(table, name, role)
+    column = named_column(table, name, role)
     kind = column.type
     if pa.types.is_null(kind):
         return column.cast(pa.string())
@@ -228,10 +236,10 @@ def keys_of(table: pa.Table, name: str, role: str) -> pa.Array:
         )
     if pa.types.is_integer(kind):
         return column.cast(pa.int64())
-    return _readable(column.cast(pa.large_string()))
+    return readable(column.cast(pa.large_string()))
 
 
-def _readable(text: pa.Array) -> pa.Array:
+def readable(text: pa.Array) -> pa.Array:
     """Text, and null where the bytes are not UTF-8: neither Parquet nor Spark looks at them."""
     try:
         text.validate(full=True)
@@ -252,7 +260,7 @@ def heartbeats(table: pa.Table, name: str | None) -> BoolArray:
     """Which rows are not events, but signs of life."""
     if name is None:
         return np.zeros(table.num_rows, bool)
-    column = _column(table, name, "heartbeat")
+    column = named_column(table, name, "heartbeat")
     if not (pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
         raise BatchError(
             f"the heartbeat column {name!r} is of type {column.type}",
@@ -265,7 +273,7 @@ def heartbeats(table: pa.Table, name: str | None) -> BoolArray:
 def times_of(column: pa.Array, name: str) -> tuple[IntArray, BoolArray]:
     """A column as milliseconds since 1970, and which of its rows are times."""
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        column = moments(_readable(column))
+        column = moments(readable(column))
     kind = column.type
     times, per = 1, 1
     if pa.types.is_timestamp(kind):

@@ -72,6 +72,7 @@ class GroupedMonitor:
         # One group's silence means nothing: only the groups in a window are answered.
         self._each = replace(query, group_by=None, empty_windows=0)
         # One for all groups: they share the source's guard, and so its thread.
+        _ = query.key_column, query.group_column
         self._remote = remote
         self._look_ups: GroupLookUps | None = None
         if remote is not None and query.refresh is not None:
@@ -414,6 +415,19 @@ def build_monitor(
 
     A group has one shard to itself, and with it the whole budget.
     """
-    kind, share = (TopKMonitor, shard) if query.group_by is None else (GroupedMonitor, _WHOLE)
+    share = shard if query.group_by is None else _WHOLE
     remote = RemotePart.of(query, source, clock, share)
+    return ranking_monitor(query, remote, state, on_miss=on_miss, keep_late=keep_late)
+
+
+def ranking_monitor(
+    query: TopKQuery,
+    remote: RemotePart | None,
+    state: bytes | None = None,
+    *,
+    on_miss: OnMiss | None = None,
+    keep_late: bool = False,
+) -> TopKMonitor | GroupedMonitor:
+    """The same for those who have the remote part already."""
+    kind = TopKMonitor if query.group_by is None else GroupedMonitor
     return kind(query, remote, state, on_miss=on_miss, keep_late=keep_late)

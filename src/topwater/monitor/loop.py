@@ -72,6 +72,7 @@ class TopKMonitor:
         keep_late: bool = False,
     ) -> None:
         self.query = query
+        _ = query.key_column
         self._on_miss = on_miss
         self._late: list[pa.Table] | None = [] if keep_late else None
         self._remote = remote

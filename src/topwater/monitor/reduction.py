@@ -101,10 +101,10 @@ def reduce_for_shards(
 
     Every shard gets something, so that all come to the same time together.
     """
-    if query.group_by is None:
+    if query.group_column is None:
         yield from enumerate(reduce_batch(query, batch).split(shards))
         return
-    found = [*_by_group(query, query.group_by, batch)]
+    found = [*_by_group(query, query.group_column, batch)]
     times = PaneTimes.union([part.times for part in found])
     for shard in range(shards):
         yield shard, PartialBatch(pa.table({}), times, counted=False)
@@ -120,8 +120,8 @@ def _by_group(query: TopKQuery, name: str, batch: Batch) -> Iterator[PartialBatc
     codes = np.where(heartbeats(table, query.heartbeat), -1, coded.indices.fill_null(-1))
     lost = table.filter(pa.array(codes < 0))
     if lost.num_rows:
-        at = lost.column_names.index(query.key)
-        yield reduce_batch(query, lost.set_column(at, query.key, pa.nulls(lost.num_rows)))
+        at = lost.column_names.index(query.key_column)
+        yield reduce_batch(query, lost.set_column(at, query.key_column, pa.nulls(lost.num_rows)))
     order = np.argsort(codes, kind="stable")
     table = table.take(pa.array(order))
     bounds = np.searchsorted(codes[order], np.arange(len(coded.dictionary) + 1))

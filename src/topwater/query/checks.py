@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from topwater.candidates import approximate, lists
 from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
+from topwater.query.key_names import check_key_names
 from topwater.scoring.aggregates import Aggregation
 from topwater.validation import (
     FARTHEST,
@@ -25,6 +26,15 @@ def check_query(query: TopKQuery) -> None:
     _check_time(query)
     _check_list_name(query)
     _check_aggregates(query)
+    _check_names(query)
+
+
+def _check_names(query: TopKQuery) -> None:
+    remote = [] if query.refresh is None else [query.refresh.remote]
+    others = [*query.names_taken, *remote]
+    check_key_names(query.key, "key", others)
+    if query.group_by is not None:
+        check_key_names(query.group_by, "group_by", others)
 
 
 def _check_list_name(query: TopKQuery) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any, Literal, get_args
@@ -13,6 +13,7 @@ from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
 from topwater.model import Frozen, Millis
 from topwater.query.checks import check_query
+from topwater.query.key_names import names_of, one_column
 from topwater.replica import RefreshSettings
 from topwater.scoring import Order, Score, ordered, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
@@ -20,6 +21,7 @@ from topwater.validation import (
     checked_call,
     choice_of,
     column_of,
+    columns_of,
     made_from,
     mapping_of,
     millis,
@@ -50,7 +52,8 @@ class TopKQuery:
     Parameters
     ----------
     key
-        The column that names an item: integers or strings.
+        The column that names an item, or a tuple of columns that name it together: integers,
+        strings, dates, timestamps, decimals or booleans.
     time
         The event-time column: timestamps, or integers as epoch milliseconds. Count windows
         need none.
@@ -84,8 +87,8 @@ class TopKQuery:
         further ahead waits. By default an hour, or the window's width if that is longer. So one
         wrong date does not make all other events late.
     group_by
-        A column, integers or strings: one ranking for each of its values. Every ranking has the
-        whole budget, and a group without items has no answer.
+        A column or a tuple of columns, of the same types as keys: one ranking for each of its
+        values. Every ranking has the whole budget, and a group without items has no answer.
     refresh
         The remote part of the score, and how its values are kept fresh: settings, or just the
         name that the score uses for the remote value. Needs aggregates in ``take``.
@@ -105,7 +108,7 @@ class TopKQuery:
     True
     """
 
-    key: str
+    key: str | tuple[str, ...]
     window: Windows
     score: Score
     k: int
@@ -115,7 +118,7 @@ class TopKQuery:
     lateness: Millis = 0
     late: LateRule = "drop"
     jump: Millis = 0
-    group_by: str | None = None
+    group_by: str | tuple[str, ...] | None = None
     refresh: RefreshSettings | None = None
     empty_windows: int = 1_000
     heartbeat: str | None = None
@@ -123,7 +126,7 @@ class TopKQuery:
     def __init__(
         self,
         *,
-        key: str,
+        key: str | Sequence[str],
         window: Windows,
         score: str | Mapping[str, Any] | Score,
         k: int,
@@ -134,13 +137,13 @@ class TopKQuery:
         lateness: int | str | timedelta = 0,
         late: LateRule = "drop",
         jump: int | str | timedelta | None = None,
-        group_by: str | None = None,
+        group_by: str | Sequence[str] | None = None,
         refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
         empty_windows: int = 1_000,
         heartbeat: str | None = None,
     ) -> None:
         put = functools.partial(object.__setattr__, self)
-        put("key", column_of(key, "key"))
+        put("key", columns_of(key, "key"))
         put("window", _required_window(window))
         put("score", ordered(score_from(score), order))
         put("k", whole_of(k, "k", 1, fix="ask for one item or more"))
@@ -150,7 +153,7 @@ class TopKQuery:
         put("lateness", millis(lateness, field="lateness"))
         put("late", choice_of(late, get_args(LateRule), "late"))
         put("jump", max(_HOUR, _width(window)) if jump is None else millis(jump, field="jump"))
-        put("group_by", None if group_by is None else column_of(group_by, "group_by"))
+        put("group_by", None if group_by is None else columns_of(group_by, "group_by"))
         put("refresh", None if refresh is None else RefreshSettings.of(refresh))
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
@@ -185,8 +188,39 @@ class TopKQuery:
     @property
     def columns(self) -> tuple[str, ...]:
         """All columns of the stream that are read, each once."""
-        named = (self.key, self.time, self.group_by, self.heartbeat, *self.value_columns)
+        others = (self.time, *self.group_columns, self.heartbeat, *self.value_columns)
+        named = (*self.key_columns, *others)
         return tuple(dict.fromkeys(name for name in named if name is not None))
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return names_of(self.key)
+
+    @property
+    def group_columns(self) -> tuple[str, ...]:
+        """The columns of the groups; none without groups."""
+        return () if self.group_by is None else names_of(self.group_by)
+
+    @property
+    def key_column(self) -> str:
+        """The one column of the key, where there can be no more: see :mod:`keyed_query`."""
+        return one_column(self.key, "key")
+
+    @property
+    def group_column(self) -> str | None:
+        """The one column of the groups, if there are groups."""
+        return None if self.group_by is None else one_column(self.group_by, "group_by")
+
+    @property
+    def key_in_words(self) -> str:
+        """The columns of the key, as in a sentence."""
+        return " and ".join(self.key_columns)
+
+    @property
+    def group_in_words(self) -> str:
+        """The columns of the groups, as in a sentence; empty without groups."""
+        return " and ".join(self.group_columns)
 
     @property
     def forgets_keys(self) -> bool:
@@ -199,13 +233,14 @@ class TopKQuery:
         if self.refresh is None:
             return ""
         spent = self.refresh.budget.in_words
-        each = "" if self.group_by is None else f" for each {self.group_by}"
+        each = "" if self.group_by is None else f" for each {self.group_in_words}"
         chosen = f"chosen by {self.refresh.policy}"
-        return f"{self.refresh.remote} of each {self.key}: {spent}{each}, {chosen}"
+        return f"{self.refresh.remote} of each {self.key_in_words}: {spent}{each}, {chosen}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON, TOML and YAML."""
         plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        plain |= {name: _plain(plain[name]) for name in ("key", "group_by")}
         plain["window"] = asdict(self.window)
         plain["score"] = self.score.to_dict()
         plain["refresh"] = None if self.refresh is None else self.refresh.to_dict()
@@ -242,6 +277,10 @@ class TopKQuery:
         except (ValueError, RecursionError) as error:
             raise QueryError(f"no JSON: {error}", field="query", fix="use to_json()") from None
         return cls.from_dict(mapping_of(settings, "query", "use to_json()"))
+
+
+def _plain(columns: str | tuple[str, ...] | None) -> Any:
+    return [*columns] if isinstance(columns, tuple) else columns
 
 
 def _list_of(given: str | None, each: bool) -> str | None:

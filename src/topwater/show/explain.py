@@ -174,7 +174,7 @@ def explain(query: TopKQuery) -> str:
 def explanation(query: TopKQuery, wording: Wording | None = None) -> Explanation:
     """What a query does and promises, as plain values."""
     if wording is None:
-        wording = Wording(query.key, query.refresh.remote if query.refresh else "")
+        wording = Wording(query.key_in_words, query.refresh.remote if query.refresh else "")
     exact = exactness(query)
     whole = Explanation(
         f"the {query.k} best of each window", exact, tuple(_steps(query, wording)), promises=()
@@ -191,7 +191,7 @@ def _steps(query: TopKQuery, wording: Wording) -> Iterator[Step]:
         taken = ", ".join(f"{name} = {_unquoted(text)}" for name, text in query.take.items())
         yield Step("take", (f"{taken}, for each {wording.key} of a window",))
     if query.group_by is not None:
-        yield Step("groups", (f"one ranking for each {query.group_by}",))
+        yield Step("groups", (f"one ranking for each {query.group_in_words}",))
     if query.refresh is not None:
         yield Step("remote", (query.remote_in_words, *_in_all(query, query.refresh)))
     yield Step("score", (f"{score_in_words(query.score)}, the {query.score.order} first",))
@@ -204,7 +204,7 @@ def _in_all(query: TopKQuery, refresh: RefreshSettings) -> Iterator[str]:
     """How many look-ups all groups of a window have together."""
     fetches = refresh.budget.fetches
     if query.group_by is not None and fetches:
-        yield f"a window with 10 values of {query.group_by} has {10 * fetches:,} in all"
+        yield f"a window with 10 values of {query.group_in_words} has {10 * fetches:,} in all"
 
 
 def window_line(windows: Windows) -> str:
@@ -230,7 +230,7 @@ def _unquoted(aggregate: str) -> str:
 def _memory(query: TopKQuery, wording: Wording) -> Iterator[str]:
     """What is remembered between answers."""
     panes, k = query.window.panes_per_window, query.k
-    each = "" if query.group_by is None else f", for each {query.group_by}"
+    each = "" if query.group_by is None else f", for each {query.group_in_words}"
     if query.take == "each" and query.list == "recompute":
         yield f"recompute: every event of every open window{each}"
     elif query.take == "each":

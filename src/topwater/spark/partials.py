@@ -51,8 +51,8 @@ def aggregated(events: DataFrame, query: TopKQuery, schema: str, shards: int) ->
     if aggregation is None or not within_reach(events):
         return None
     ticks = java_columns.ticks(fields, str(query.time))
-    key = java_columns.key(fields, query.key)
-    group = None if query.group_by is None else java_columns.key(fields, query.group_by)
+    key, by = java_columns.key(fields, query.key_column), query.group_column
+    group = None if by is None else java_columns.key(fields, by)
     beats = java_columns.beats(fields, query.heartbeat)
     values = [java_columns.number(fields, name) for name in aggregation.columns]
     numbers = [value for value in values if value is not None]

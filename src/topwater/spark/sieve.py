@@ -50,7 +50,7 @@ def sieved(events: DataFrame, query: TopKQuery, schema: str, shards: int) -> Dat
         return None
     fields, windows = events.schema, query.window
     ticks, score = java_columns.ticks(fields, str(query.time)), rank_score(query.score, fields)
-    key = java_columns.key(fields, query.key)
+    key = java_columns.key(fields, query.key_column)
     beats = java_columns.beats(fields, query.heartbeat)
     if ticks is None or score is None or key is None or beats is None:
         return None

@@ -58,7 +58,7 @@ def crossing(query: TopKQuery, schema: StructType) -> tuple[list[Column], TopKQu
     A score of several columns is computed in Java where that gives the same numbers, so that one
     column crosses in their place.
     """
-    named = (query.key, query.time, query.group_by, query.heartbeat)
+    named = (query.key_column, query.time, query.group_column, query.heartbeat)
     ours = [name for name in named if name is not None]
     score = rank_score(query.score, schema) if query.aggregation is None else None
     if score is None or len(query.score.columns) < 2 or _SCORE in ours:

@@ -133,9 +133,9 @@ def answer_frame(
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
+    keys = (query.key_column, query.group_column)
     if not isinstance(events, Files):
         # A column that is also a key stays text: each task reads the times in it.
-        keys = (query.key, query.group_by)
         events = with_instants(events, None if query.time in keys else query.time, texts=True)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
@@ -147,7 +147,7 @@ def answer_frame(
     settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
     if remote is not None:
         settings["source"] = parcel(remote.source, spark)
-    schema = packed_schema(*(_kind(columns, name) for name in (query.key, query.group_by)))
+    schema = packed_schema(*(_kind(columns, name) for name in keys))
     if isinstance(events, Files):
         portions = files_stream(spark, events, query, shards)
     else:

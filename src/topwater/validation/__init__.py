@@ -19,6 +19,7 @@ from topwater.validation.durations import FARTHEST, millis, span
 from topwater.validation.names import (
     choice_of,
     column_of,
+    columns_of,
     nearest,
     require_given,
     require_known,
@@ -49,6 +50,7 @@ __all__ = [
     "checked_call",
     "choice_of",
     "column_of",
+    "columns_of",
     "ends_of",
     "flag_of",
     "made_from",

@@ -178,5 +178,24 @@ def column_of(value: Any, field: str, fix: str = "give the column's name") -> st
     return value
 
 
+def columns_of(value: Any, field: str) -> str | tuple[str, ...]:
+    """The name of a column, or the names of several; a list of one is that one.
+
+    Examples
+    --------
+    >>> columns_of("who", "key"), columns_of(["who"], "key"), columns_of(["who", "where"], "key")
+    ('who', 'who', ('who', 'where'))
+    """
+    if not isinstance(value, list | tuple):
+        return column_of(value, field, fix="give the column's name, or a list of names")
+    names = [column_of(each, field, fix="give the names of columns") for each in value]
+    if not names:
+        raise QueryError("names no column", field=field, fix="name one column or more")
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise QueryError(f"names {name!r} twice", field=field, fix="name each column once")
+    return tuple(names) if len(names) > 1 else names[0]
+
+
 def _inside(field: str, name: object) -> str:
     return f"{field}.{name}" if field else str(name)

@@ -109,7 +109,7 @@ class World:
         scores = TRUE_SCORES[self.point.score](counts[here], values)
         order = self._names[here][np.argsort(-scores, kind="stable")]
         place = {int(key): at for at, key in enumerate(order.tolist())}
-        ranks = np.array([place[int(key)] for key in answer.keys])
+        ranks = np.array([place[int(str(key))] for key in answer.keys])
         k = self.point.query.k
         return float(precision(ranks, len(order), k)), float(ndcg(ranks, len(order), k))
 
