@@ -20,7 +20,9 @@ def form_of(*kinds: str) -> KeyForm:
 
 
 @given(keyed())
-def test_keys_come_out_as_they_went_in_and_in_the_same_order(case: tuple[KeyForm, list[Any]]) -> None:
+def test_keys_come_out_as_they_went_in_and_in_the_same_order(
+    case: tuple[KeyForm, list[Any]],
+) -> None:
     form, keys = case
     inside = [form.inside(key) for key in keys]
     out = [form.key(each) for each in inside]

@@ -239,7 +239,7 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     ({"key": None}, "key", "None does not name a column"),
     ({"key": ""}, "key", "does not name a column"),
     ({"key": 5}, "key", "does not name a column"),
-    ({"key": ["who"]}, "key", "does not name a column"),
+    ({"key": [["who"]]}, "key", "does not name a column"),
     ({"time": ""}, "time", "does not name a column"),
     ({"time": 5}, "time", "does not name a column"),
     ({"time": None}, "time", "time windows need the column"),

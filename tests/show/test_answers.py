@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
+import pyarrow as pa
 import pytest
 
 from tests.support.shown import answer
@@ -99,3 +102,43 @@ def test_pandas_keeps_positions_as_numbers() -> None:
     query = TopKQuery(key="who", window=counting(2, 2), score="n", k=1)
     frame = Answers(run(query, [{"who": ["a", "b"], "n": [1.0, 2.0]}])).to_pandas()
     assert frame["window_end"].tolist() == [2]
+
+
+class TestKeysOfSeveralColumns:
+    def answers(self) -> Answers:
+        query = TopKQuery(
+            key=("product", "day"),
+            time="at",
+            window=tumbling(10),
+            take={"sold": "count"},
+            score="sold",
+            k=2,
+            group_by=("shop", "product"),
+        )
+        day = date(2026, 11, 18)
+        rows = [{"product": "tea", "day": day, "shop": shop, "at": 1} for shop in (7, 8)]
+        return Answers(run(query, [rows, [{**rows[0], "at": 25}]]))
+
+    def test_each_part_is_a_column_by_its_own_name(self) -> None:
+        table = self.answers().to_arrow()
+        names = ["window_end", "shop", "product", "rank", "day"]
+        assert [name for name in table.column_names if name in names] == [
+            "window_end", "shop", "product", "rank", "day",
+        ]  # fmt: skip
+        assert "key" not in table.column_names
+        assert "group" not in table.column_names
+        assert table.select(["shop", "product", "day"]).to_pylist()[0] == {
+            "shop": 7,
+            "product": "tea",
+            "day": date(2026, 11, 18),
+        }
+        assert table.schema.field("day").type == pa.date32()
+
+    def test_they_are_json_and_frames_too(self) -> None:
+        answers = self.answers()
+        told = json.loads(json.dumps(answers[0].to_dict()))
+        assert told["rows"][0]["key"] == ["tea", "2026-11-18"]
+        assert told["group"] == [7, "tea"]
+        assert answers.to_pandas()["shop"].tolist()[:2] == [7, 8]
+        assert "tea" in repr(answers)
+        assert "tea" in answers[0].title

@@ -20,8 +20,10 @@ TYPES = {
     "local": pa.timestamp("us"),
     "decimal(2)": pa.decimal128(38, 2),
 }
-_FEW = st.characters(codec="utf-8") | st.sampled_from("\x00\x01\x02\x03\x04\x7f\ud7ff\U0010ffff'\",;|")
-_MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))  # noqa: DTZ001
+_FEW = st.characters(codec="utf-8") | st.sampled_from(
+    "\x00\x01\x02\x03\x04\x7f\ud7ff\U0010ffff'\",;|"
+)
+_MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30))
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "text": st.text(_FEW, max_size=4),
     "whole": st.integers(-12, 12) | st.integers(-(2**63), 2**63 - 1),

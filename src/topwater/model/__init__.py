@@ -20,6 +20,7 @@ from topwater.model.nouns import (
     Shard,
     Window,
     number_text,
+    plain_key,
 )
 from topwater.problems import Problem
 
@@ -48,4 +49,5 @@ __all__ = [
     "Shard",
     "Window",
     "number_text",
+    "plain_key",
 ]

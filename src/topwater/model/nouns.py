@@ -294,6 +294,8 @@ class Answer:
         For a query with a remote part: what was refreshed, and how right the answer may be.
     group
         For a query with a ranking per group: which group.
+    key_columns, group_columns
+        What the parts of keys and groups are called, where these are tuples.
     problems
         For a query with a remote part: why keys that were asked for brought no usable value, as
         pairs of one of :data:`~topwater.problems.REASONS` (or ``""`` where the source can't tell)
@@ -312,6 +314,8 @@ class Answer:
     group: Key | None = None
     problems: tuple[tuple[str, int], ...] = ()
     looked_up: tuple[LookUp, ...] = ()
+    key_columns: tuple[str, ...] = ()
+    group_columns: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[Key]:
@@ -332,7 +336,10 @@ class Answer:
         >>> answer.to_dict()["window"], answer.to_dict()["rows"][0]["key"]
         ({'index': 0, 'start': 0, 'end': 10}, 'ann')
         """
-        return asdict(self) | {"problems": dict(self.problems)}
+        plain = asdict(self) | {"problems": dict(self.problems), "group": plain_key(self.group)}
+        for each in (*plain["rows"], *plain["looked_up"]):
+            each["key"] = plain_key(each["key"])
+        return plain
 
     @property
     def title(self) -> str:
@@ -359,6 +366,21 @@ class Answer:
 
     def _repr_html_(self) -> str:
         return html_view(self)
+
+
+def plain_key(key: Key | None) -> Any:
+    """A key as JSON has it: days, moments and decimals as text, and several columns as a list.
+
+    Examples
+    --------
+    >>> plain_key(("tea", date(2026, 11, 18), True)), plain_key(Decimal("1.50"))
+    (['tea', '2026-11-18', True], '1.50')
+    """
+    if isinstance(key, tuple):
+        return [plain_key(part) for part in key]
+    if key is None or isinstance(key, int | str):
+        return key
+    return str(key) if isinstance(key, Decimal) else key.isoformat()
 
 
 def number_text(value: float) -> str:

@@ -86,6 +86,8 @@ class Forms(NamedTuple):
             return answer
         return replace(
             answer,
+            key_columns=self.key.names if self.key.composite else (),
+            group_columns=self.group.names if self.group and self.group.composite else (),
             rows=tuple(replace(row, key=self.key.key(row.key)) for row in answer.rows),
             group=None if self.group is None else self.group.key(answer.group),
             looked_up=tuple(replace(each, key=self.key.key(each.key)) for each in answer.looked_up),

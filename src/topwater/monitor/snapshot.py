@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.errors import AFRESH, QueryError, StateError, TopwaterError
-from topwater.model import Counts, Key, Millis, Window
+from topwater.model import Counts, Key, Millis, Window, plain_key
 from topwater.query import TopKQuery
+from topwater.query.keyed_query import forms_of, outer_query
 from topwater.replica.store import NEVER
 from topwater.tables import column, known_form, unpack
 
@@ -80,7 +81,7 @@ class Description:
             "newest": self.newest,
             "waiting": self.waiting,
             "counts": asdict(self.counts),
-            "rankings": [asdict(kept) for kept in self.rankings],
+            "rankings": [asdict(kept) | {"group": plain_key(kept.group)} for kept in self.rankings],
             "size": self.size,
         }
 
@@ -128,7 +129,11 @@ def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
 
 
 def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Description:
+    if "forms" in meta:  # that of a monitor over keys of any type, around another one
+        state = table.column("state")[0].as_py()
+        table, meta = unpack(state)
     query = TopKQuery.from_dict(meta["query"])
+    _, form = forms_of(query)
     facts = meta["facts"]
     counts = Counts(**facts["counts"])
     if query.group_by is None:
@@ -138,11 +143,12 @@ def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Descri
         rows = zip(table.column("group").to_pylist(), table.column("state"), strict=True)
         for group, packed in rows:
             inside, its = unpack(packed.as_py())
-            rankings.append(_kept(query, group, packed.as_py(), inside, its["facts"]))
+            name = group if form is None else form.key(group)
+            rankings.append(_kept(query, name, packed.as_py(), inside, its["facts"]))
             counts += Counts(**its["facts"]["counts"])
     clock = facts["clock"]
     return Description(
-        query, clock["newest"], clock["waiting"], counts, tuple(rankings), len(state)
+        outer_query(query), clock["newest"], clock["waiting"], counts, tuple(rankings), len(state)
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from topwater.errors import QueryError
-from topwater.model import FIRST_DATE, Answer, Key, Row
+from topwater.model import FIRST_DATE, Answer, Key, LookUp, Row
 from topwater.show.charts import Series, bump_chart, line_chart
 from topwater.show.notebook import answers_html, moment_text
 from topwater.views import Chart
@@ -126,7 +126,8 @@ class Answers(Sequence[Answer]):
     def to_arrow(self) -> pa.Table:
         """One row per window and rank, as on Spark; a window without items has one without rank.
 
-        Times are in milliseconds since 1970, or positions for windows by count.
+        Times are in milliseconds since 1970, or positions for windows by count. A key of several
+        columns, and such a group, has a column for each by the name that it has in the stream.
         """
         rows = [row for answer in self._answers for row in _rows(answer)]
         problems = pa.array([row.pop("problems") for row in rows], _PROBLEMS)
@@ -160,15 +161,35 @@ def _rows(answer: Answer) -> Iterator[dict[str, Any]]:
     whole: dict[str, Any] = {
         "window_start": answer.window.start,
         "window_end": answer.window.end,
-        **({} if answer.group is None else {"group": answer.group}),
+        **({} if answer.group is None else _named("group", answer.group, answer.group_columns)),
     }
+    names = _cell_names(answer)
     figures: dict[str, Any] = {"exact": answer.exact, "candidates": answer.candidates}
     figures |= {} if answer.freshness is None else asdict(answer.freshness)
     figures |= asdict(answer.counts)
     figures["problems"] = [*answer.problems]
-    figures["looked_up"] = [asdict(each) for each in answer.looked_up]
+    figures["looked_up"] = [_look_up(answer, each) for each in answer.looked_up]
     if not answer.rows:
-        yield {**whole, **dict.fromkeys(_CELLS), **figures}
+        yield {**whole, **dict.fromkeys(names), **figures}
     for row in answer.rows:
-        cells = {name: getattr(row, name) for name in _CELLS} | {"values": list(row.values)}
-        yield {**whole, **cells, **figures}
+        cells = {name: getattr(row, name, None) for name in names} | {"values": list(row.values)}
+        yield {**whole, **cells, **_named("key", row.key, answer.key_columns), **figures}
+
+
+def _look_up(answer: Answer, each: LookUp) -> dict[str, Any]:
+    """A look-up as a struct, in which a key of several columns is one too."""
+    named = _named("key", each.key, answer.key_columns)
+    return asdict(each) | {"key": named if answer.key_columns else each.key}
+
+
+def _cell_names(answer: Answer) -> list[str]:
+    """The columns of a row, with those of the key where it stands."""
+    own = answer.key_columns or ("key",)
+    return [name for cell in _CELLS for name in (own if cell == "key" else (cell,))]
+
+
+def _named(name: str, key: Key, columns: tuple[str, ...]) -> dict[str, Any]:
+    """A key by its name, or its parts by theirs."""
+    if not columns or not isinstance(key, tuple):
+        return {name: key}
+    return dict(zip(columns, key, strict=True))
