@@ -11,7 +11,7 @@ from tests.support.live_made import MINUTE, START, answer, remote_record
 from topwater.errors import QueryError
 from topwater.live import Truth, record_of, records_of_rows
 from topwater.live.records import LONGEST, MOST_LOOK_UPS, MOST_ROWS
-from topwater.model import Answer, Row, Window
+from topwater.model import Answer, LookUp, Row, Window
 
 WINDOW = {"start": 0, "end": 60_000}
 
@@ -163,3 +163,18 @@ def test_rows_that_are_not_answers() -> None:
     with pytest.raises(QueryError, match="not answers") as caught:
         records_of_rows([{"a": 1}])
     assert caught.value.field == "window_end"
+
+
+def test_a_key_of_several_columns_is_shown_by_its_parts() -> None:
+    look = LookUp(("tea", "DE"), None, 3.0, ok=True)
+    given = Answer(
+        Window(0, 0, 10),
+        (Row(1, ("tea", "DE"), 2.5, 7),),
+        group=("shop", 7),
+        looked_up=(look,),
+        key_columns=("product", "country"),
+        group_columns=("kind", "number"),
+    )
+    record = record_of(given)
+    assert record["rows"][0]["label"] == "tea, DE"
+    assert (record["group"], record["looked_up"][0]["label"]) == ("shop, 7", "tea, DE")

@@ -68,6 +68,8 @@ def record_of(
     """
     given = given.to_dict() if isinstance(given, Answer) else given
     plain = dict(mapping_of(given, "record", _FIX))
+    for name in _OF_TUPLES:
+        plain.pop(name, None)
     if truth is not None:
         plain["truth"] = asdict(truth)
     if rivals is not None:
@@ -180,7 +182,10 @@ def millis(value: Any) -> int:
 
 
 def _text(value: Any) -> str:
-    text = str(value)
+    """What is shown of a value; of a key of several columns, its parts."""
+    parts = value.values() if isinstance(value, Mapping) else value
+    several = isinstance(value, list | tuple | Mapping)
+    text = ", ".join(map(str, parts)) if several else str(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
@@ -236,6 +241,9 @@ def _look_up(given: Mapping[str, Any]) -> dict[str, Any]:
 def _truths(given: Mapping[str, Any]) -> dict[str, Any]:
     return {_text(name): _numbers(each) for name, each in given.items()}
 
+
+_OF_TUPLES = ("key_columns", "group_columns")
+"""What an answer tells beside, where keys or groups are tuples."""
 
 _FIELDS: dict[str, Any] = {
     "window": _window,

@@ -339,12 +339,18 @@ class Answer:
         plain = asdict(self) | {"problems": dict(self.problems), "group": plain_key(self.group)}
         for each in (*plain["rows"], *plain["looked_up"]):
             each["key"] = plain_key(each["key"])
+        for name in ("key_columns", "group_columns"):
+            if not plain[name]:
+                del plain[name]
         return plain
 
     @property
     def title(self) -> str:
         """The window, and the group if there are groups."""
-        return self.window.in_words + ("" if self.group is None else f", {self.group}")
+        group = self.group
+        if isinstance(group, tuple):
+            group = ", ".join(map(str, group))
+        return self.window.in_words + ("" if group is None else f", {group}")
 
     @property
     def facts(self) -> list[str]:
