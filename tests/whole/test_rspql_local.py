@@ -81,6 +81,28 @@ def test_streams_are_read_by_turns() -> None:
     assert rows_of(text, streams) == expected
 
 
+def test_a_variable_for_a_stream_is_every_registered_one() -> None:
+    text = f"""PREFIX : <{X}> SELECT ?who ?n ?from FROM NAMED WINDOW ?w ON ?from [RANGE 10]
+        WHERE {{ WINDOW ?w {{ ?who :n ?n }} }} ORDER BY DESC(?n) LIMIT 3"""  # noqa: S608
+    streams = {":s": [batch(*HEARD)], ":t": [batch((103, "z", 7))]}
+    assert rows_of(text, streams) == [[("c", 9.0, "s"), ("z", 7.0, "t"), ("b", 5.0, "s")]]
+
+
+@pytest.mark.parametrize(
+    ("clause", "where"),
+    [
+        ("FROM NAMED STREAM :s [NOW - 4 S SLIDE 2 S]", "?who :n ?n"),
+        ("FROM STREAM :s [RANGE 4s STEP 2s]", "{ ?who :n ?n } FILTER(?n > 0)"),
+        ("", "STREAM :s [RANGE 4s SLIDE 2s] { ?who :n ?n }"),
+    ],
+)
+def test_other_dialects_mean_the_same_windows(clause: str, where: str) -> None:
+    text = f"""PREFIX : <{X}> SELECT ?who (SUM(?n) AS ?total) {clause}
+        WHERE {{ {where} }} GROUP BY ?who ORDER BY DESC(?total) LIMIT 2"""
+    heard = [(at * 1_000, who, n) for at, who, n in HEARD]
+    assert rows_of(text, {":s": [batch(*heard)]}) == SHOWN
+
+
 def test_a_service_is_asked_only_if_it_is_registered() -> None:
     text = f"""PREFIX : <{X}> SELECT (?who AS ?name) (?n + ?f AS ?score)
         FROM NAMED WINDOW :w ON :s [RANGE 10]

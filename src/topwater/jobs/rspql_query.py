@@ -40,6 +40,8 @@ def rspql_job(written: Written) -> Job:
 
 def _streams(written: Written, plan: Plan, sink: Sink) -> dict[str, JobStream]:
     """All that the file names, among them those that the query reads."""
+    from rdflib.term import URIRef
+
     from topwater.rspql import full_name
 
     streams = {}
@@ -48,7 +50,7 @@ def _streams(written: Written, plan: Plan, sink: Sink) -> dict[str, JobStream]:
         streams[name] = stream_of(written, ("streams", name), table, sink, rdf=True)
     known = {full_name(name, plan.prefixes) for name in streams}
     for window in plan.windows:
-        if str(window.stream) not in known:
+        if isinstance(window.stream, URIRef) and str(window.stream) not in known:
             raise written.error(
                 f"the stream <{window.stream}> is nowhere",
                 ("streams",),

@@ -174,7 +174,9 @@ def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
         yield " ".join(_term(term, plan) for term in triple)
     for bind in pattern.binds:
         if isinstance(bind, Fixed):
-            yield f"?{bind.variable} = {_term(bind.term, plan)}"
+            stream = isinstance(bind.term, Variable)
+            told = "the stream's name" if stream else _term(bind.term, plan)
+            yield f"?{bind.variable} = {told}"
         elif not bind.variable.startswith("="):
             yield f"?{bind.variable} = {bind.formula}"
     for condition in pattern.filters:

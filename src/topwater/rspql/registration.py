@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-from rdflib.term import URIRef
+from rdflib.term import URIRef, Variable
 
 from topwater import remote
 from topwater.errors import QueryError, SourceError
@@ -62,7 +62,7 @@ def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
 
 
 def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
-    """The streams that a plan reads, by name.
+    """The streams that a plan reads, by name: of a variable all that are registered.
 
     Raises
     ------
@@ -72,6 +72,8 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
     known = _by_name(given, plan, "streams")
     used = {pattern.window for pattern in plan.patterns}
     names = dict.fromkeys(each.stream for each in plan.windows if each.name in used)
+    if any(isinstance(name, Variable) for name in names):
+        names = dict.fromkeys(map(URIRef, known))
     for name in names:
         if str(name) not in known:
             document, told = Document(plan.text), shown(name, plan.prefixes)
@@ -80,7 +82,7 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
                 Names(document).place(name, "FROM"),
                 f"pass streams={{{told!r}: …}}; {registered(name, known)}",
             )
-    return {name: known[str(name)] for name in names}
+    return {URIRef(name): known[str(name)] for name in names}
 
 
 def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from rdflib.plugins.sparql.parser import parseQuery
-from rdflib.term import URIRef
+from rdflib.term import URIRef, Variable
 
 from topwater.errors import QueryError
 from topwater.rspql.parser.cursor import Names
@@ -149,16 +149,41 @@ def test_a_window_may_be_declared_where_it_is_read() -> None:
     assert parts.sparql.split() == (HEAD + "SELECT ?s { GRAPH :w { ?s :v ?v } }").split()
 
 
+@pytest.mark.parametrize("named", ["", "NAMED "])
+def test_a_stream_of_other_dialects_is_a_window_of_its_name(named: str) -> None:
+    parts = parts_of(f"SELECT ?s FROM {named}STREAM :s [NOW - 6 S SLIDE 2 S] {{ ?s :v ?v }}")  # noqa: S608
+    assert parts.windows == {S: StreamWindow(S, S, 6_000, 2_000, "time")}
+    assert parts.default == [S]
+    assert parts.sparql.split() == (HEAD + "SELECT ?s { ?s :v ?v }").split()
+
+
+def test_a_stream_block_is_a_window_declared_where_it_is_read() -> None:
+    parts = parts_of("SELECT ?s { STREAM :s [RANGE 6s SLIDE 2s] { ?s :v ?v } STREAM :s {} }")
+    assert parts.windows == {S: StreamWindow(S, S, 6_000, 2_000, "time")}
+    assert parts.default == []
+    assert (
+        parts.sparql.split() == (HEAD + "SELECT ?s { GRAPH :s { ?s :v ?v } GRAPH :s {} }").split()
+    )
+
+
+def test_streams_and_windows_may_be_variables() -> None:
+    parts = parts_of("SELECT ?s FROM NAMED WINDOW ?w ON STREAM ?t [RANGE 6s] { WINDOW ?w {} }")
+    w, t = Variable("w"), Variable("t")
+    assert parts.windows == {w: StreamWindow(w, t, 6_000, 6_000, "time")}
+
+
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
         (f"SELECT ?s FROM WINDOW :w ON :s [RANGE 6s] {WHERE}", "FROM NAMED WINDOW"),  # noqa: S608
         (f"SELECT ?s {FROM} {FROM} {WHERE}", "rename"),
-        (f"SELECT ?s FROM STREAM :s [RANGE 6s] {WHERE}", "WINDOW :w"),  # noqa: S608
+        (f"SELECT ?s FROM STREAM :s {WHERE}", "FROM STREAM :stream [RANGE"),  # noqa: S608
+        (f"SELECT ?s FROM STREAM :s [NOW-5 S] FROM STREAM :s [RANGE 9] {WHERE}", "with a name"),  # noqa: S608
         (f"SELECT ?s FROM NAMED GRAPH :g {WHERE}", "FROM <iri>"),  # noqa: S608
         (f"SELECT ?s FROM :bkg CACHE 5s {WHERE}", "WITH BUDGET"),  # noqa: S608
         (f"SELECT ?s FROM :bkg WITH DEPTH 2 {WHERE}", "WITH BUDGET"),  # noqa: S608
-        ("SELECT ?s { STREAM :s [RANGE 6s] { ?s :v ?v } }", "WINDOW :w"),
+        ("SELECT ?s { STREAM :s [RANGE 6s] {} STREAM :s [RANGE 9s] {} }", "WINDOW :w"),
+        ("SELECT ?s { STREAM s [RANGE 6s] { ?s :v ?v } }", "STREAM :stream [RANGE"),
         ("SELECT ?s { WINDOW w { ?s :v ?v } }", "WINDOW :w"),
         ("SELECT ?s { WINDOW :w(9min) { ?s :v ?v } }", "ON :stream"),
         (f"SELECT ?s {FROM} {{ WINDOW :w(9min) ON :s {{ ?s :v ?v }} }}", "leave one"),

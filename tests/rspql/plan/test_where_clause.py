@@ -10,7 +10,7 @@ from topwater.errors import QueryError
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import take_apart
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import Bind, Compare, EventPattern, SameTerm
+from topwater.rspql.plan.plan import Bind, Compare, EventPattern, Fixed, SameTerm
 from topwater.rspql.plan.service_clause import Remote
 from topwater.rspql.plan.solution_modifiers import layers_of
 from topwater.rspql.plan.where_clause import Walker, Where, variables
@@ -93,6 +93,27 @@ def test_an_optional_service_and_its_default() -> None:
 def test_values_of_one_variable() -> None:
     found = where("WINDOW :w { ?s :p ?v } VALUES ?s { :a 5 }")
     assert found.filters == [SameTerm("s", (URIRef(f"{EX}a"), Literal(5)))]
+
+
+def test_triples_in_no_block_are_those_of_the_stream_that_is_named() -> None:
+    head = "FROM STREAM :t [RANGE 10]"
+    (found,) = where("?s :p ?v BIND(?v * 2 AS ?w) ?s :q ?a FILTER(?w > 3)", head).patterns
+    assert found.window == URIRef(f"{EX}t")
+    assert len(found.triples) == 2
+    assert found.binds == (Bind("w", "v * 2"),)
+    both = where("{ ?s :p ?v } UNION { ?s :q ?v } SERVICE :r { ?s :f ?f }", head)
+    assert [len(both.patterns), len(both.remotes)] == [2, 1]
+    for more in ("FROM STREAM :u [RANGE 10]", "FROM <x:static>"):
+        with pytest.raises(QueryError, match="can't be told"):
+            where("?s :p ?v", f"{head} {more}")
+
+
+def test_the_name_of_a_stream_is_bound_where_it_is_used() -> None:
+    head = "FROM NAMED WINDOW :w ON ?t [RANGE 10]"
+    t = Variable("t")
+    assert where("WINDOW :w { ?s :p ?v }", head).patterns[0].binds == ()
+    bound = where("WINDOW :w { ?s :p ?v FILTER(?t != :x) }", head).patterns[0].binds
+    assert bound == (Fixed("t", t),)
 
 
 def test_data_that_are_not_in_the_stream_are_looked_up() -> None:

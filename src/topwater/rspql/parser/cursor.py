@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
-from rdflib.term import URIRef
+from rdflib.term import URIRef, Variable
 
 from topwater.rspql.parser.spans import FORMS, duration
 from topwater.rspql.parser.tokens import Document, Token
@@ -63,9 +63,11 @@ class Names:
                 f"{iri[:60]} is not in angle brackets", given.start, f"write {start}<{iri}>"
             )
 
-    def place(self, iri: URIRef, *otherwise: str) -> int:
+    def place(self, iri: URIRef | Variable, *otherwise: str) -> int:
         """Where an IRI is used, however it is written there; else where a word is."""
         tokens = self._document.tokens
+        if isinstance(iri, Variable):
+            return self._document.find(f"?{iri}", f"${iri}", *otherwise)
         for before, token in zip([*tokens[:1], *tokens], tokens, strict=False):
             known = token.kind in ("iri", "name") and before.word not in ("PREFIX", "BASE")
             if known and before.kind != "name" and self.iri(token) == iri:
@@ -192,14 +194,16 @@ class Cursor:
         self.document.fail(problem, self.token.start, fix)
 
 
-def shown(iri: URIRef, prefixes: Mapping[str, str]) -> str:
-    """An IRI as the query would write it.
+def shown(iri: URIRef | Variable, prefixes: Mapping[str, str]) -> str:
+    """An IRI as the query would write it; or a variable.
 
     Examples
     --------
     >>> shown(URIRef("http://example.org/W"), {"": "http://example.org/"})
     ':W'
     """
+    if isinstance(iri, Variable):
+        return f"?{iri}"
     for name, start in prefixes.items():
         local = str(iri)[len(start) :]
         if start and iri.startswith(start) and local.replace("_", "").isalnum():

@@ -15,6 +15,7 @@ _UNITS: dict[str, int] = {
     **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60 * _SECOND),
     **dict.fromkeys(("h", "hour", "hours"), 3_600 * _SECOND),
     **dict.fromkeys(("d", "day", "days"), 86_400 * _SECOND),
+    **dict.fromkeys(("week", "weeks"), 7 * 86_400 * _SECOND),
 }
 _PLAIN = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _SHORT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", re.ASCII)

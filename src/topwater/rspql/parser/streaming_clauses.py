@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from rdflib.term import URIRef
+from rdflib.term import URIRef, Variable
 
 from topwater.rspql.parser.budget_clause import refresh_clause
 from topwater.rspql.parser.cursor import Cursor, Names
 from topwater.rspql.parser.tokens import Document, Token
 from topwater.rspql.parser.window_clause import Span, bracketed, checked
-from topwater.rspql.plan.plan import Operator, Refresh, StreamWindow
+from topwater.rspql.plan.plan import Named, Operator, Refresh, StreamWindow
 
 OPERATORS = ("RSTREAM", "ISTREAM", "DSTREAM")
 SIMPLE = URIRef("http://www.w3.org/ns/entailment/Simple")
 _FORMS = ("SELECT", "CONSTRUCT", "ASK", "DESCRIBE")
 _WINDOW = "write FROM NAMED WINDOW :w ON :stream [RANGE PT9M STEP PT3M]"
+_STREAM = "write FROM STREAM :stream [RANGE PT9M STEP PT3M]"
+_BLOCK = "write STREAM :stream [RANGE PT9M STEP PT3M] { … }"
 _REGISTER = "write REGISTER RSTREAM :name AS"
 
 
@@ -24,13 +26,15 @@ _REGISTER = "write REGISTER RSTREAM :name AS"
 class Streaming:
     """What the streaming parts say, and the SPARQL that is left.
 
-    ``places`` has, for each window, the place of its declaration.
+    ``default`` has the windows of ``FROM STREAM``, which are named as their streams are: triples in
+    no block belong to them.
     """
 
     sparql: str = ""
     name: URIRef | None = None
     operator: Operator = "RSTREAM"
-    windows: dict[URIRef, StreamWindow] = field(default_factory=dict)
+    windows: dict[Named, StreamWindow] = field(default_factory=dict)
+    default: list[Named] = field(default_factory=list)
     static: list[URIRef] = field(default_factory=list)
     refresh: Refresh | None = None
     refresh_at: int = 0
@@ -88,7 +92,7 @@ class _Surgeon:
         }
         inside = {
             "WINDOW": self._window,
-            "STREAM": self._inline_stream,
+            "STREAM": self._stream_block,
             "SERVICE": self._service,
             **dict.fromkeys(_FORMS),
         }
@@ -166,8 +170,10 @@ class _Surgeon:
         word = self.cursor.token.word
         if word == "WINDOW":
             self._from_window(first, bool(named))
-        elif word in ("STREAM", "GRAPH", "STATIC"):
-            self._refuse_from(word)
+        elif word == "STREAM":
+            self._from_stream()
+        elif word in ("GRAPH", "STATIC"):
+            self.cursor.fail(f"FROM {word} is not supported", "write FROM <iri>")
         else:
             iri = self.cursor.iri("an IRI, or NAMED WINDOW", _WINDOW)
             self._refuse_cache()
@@ -179,25 +185,41 @@ class _Surgeon:
         if not named:
             self.document.fail("FROM WINDOW lacks a word", first.start, _WINDOW)
         at = self.cursor.token.start
-        name = self.cursor.iri("the window's name", _WINDOW)
+        name = self._named("the window's name", _WINDOW)
         if name in self.parts.windows:
-            self.document.fail(f"the window <{name}> is declared twice", at, "rename one of them")
+            self.document.fail(
+                f"the window {name.n3()} is declared twice", at, "rename one of them"
+            )
         self.cursor.expect("ON", _WINDOW)
         self.cursor.skip("STREAM")
-        stream = self.cursor.iri("the stream's name", _WINDOW)
+        stream = self._named("the stream's name", _WINDOW)
         self._note(name, stream, bracketed(self.cursor))
 
-    def _note(self, name: URIRef, stream: URIRef, span: Span) -> None:
+    def _named(self, what: str, fix: str) -> Named:
+        """An IRI; or a variable, which for a stream is any that is registered."""
+        if self.cursor.token.kind == "variable":
+            return Variable(self.cursor.take().text[1:])
+        return self.cursor.iri(what, fix)
+
+    def _from_stream(self) -> None:
+        """``FROM STREAM :s [RANGE 5s STEP 1s]`` of C-SPARQL, and SPARQLStream's with NAMED."""
+        self.cursor.take()
+        at = self.cursor.token.start
+        stream = self._named("the stream's name", _STREAM)
+        if stream in self.parts.windows:
+            self.document.fail(
+                f"the stream {stream.n3()} is named twice",
+                at,
+                f"{_WINDOW}, with a name for each window",
+            )
+        if self.cursor.token.text != "[":
+            self.cursor.fail("the stream has no window", _STREAM)
+        self._note(stream, stream, bracketed(self.cursor))
+        self.parts.default.append(stream)
+
+    def _note(self, name: Named, stream: Named, span: Span) -> None:
         step = 0 if span.step is None else span.step
         self.parts.windows[name] = StreamWindow(name, stream, span.width, step, span.by)
-
-    def _refuse_from(self, word: str) -> None:
-        if word == "STREAM":
-            self.cursor.fail(
-                "C-SPARQL's FROM STREAM is not supported",
-                f"{_WINDOW}, and put the stream's patterns into WINDOW :w {{ … }}",
-            )
-        self.cursor.fail(f"FROM {word} is not supported", "write FROM <iri>")
 
     def _refuse_cache(self) -> None:
         follows = self.cursor.token.word
@@ -259,11 +281,24 @@ class _Surgeon:
             self.served_until = next(closes, 0)
         self.cursor.at = opened + 1
 
-    def _inline_stream(self) -> None:
-        self.cursor.fail(
-            "CQELS's STREAM blocks are not supported",
-            f"{_WINDOW} before WHERE, and here WINDOW :w {{ … }}",
-        )
+    def _stream_block(self) -> None:
+        """``STREAM :s [RANGE 5s] { … }`` of CQELS, which reads as ``GRAPH :s { … }``."""
+        first = self.cursor.take()
+        self.left[first.start : first.end] = "GRAPH "
+        stream = self._named("the stream's name", _BLOCK)
+        opened = self.cursor.token
+        if opened.text != "[":
+            return
+        span = bracketed(self.cursor)
+        before = self.parts.windows.get(stream)
+        self._note(stream, stream, span)
+        if before not in (None, self.parts.windows[stream]):
+            self.document.fail(
+                f"the stream {stream.n3()} has two windows, which differ",
+                opened.start,
+                f"{_WINDOW}, with a name for each window, and here WINDOW :w {{ … }}",
+            )
+        self._cut(opened)
 
     def _with(self) -> None:
         first = self.cursor.token

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from topwater.rspql.parser.cursor import Cursor
-from topwater.rspql.parser.spans import duration
-from topwater.rspql.parser.tokens import Token
 
 _EXAMPLE = "write [RANGE PT9M STEP PT3M], or [ELEMENTS 100 STEP 10]"
 _COUNTED = ("ELEMENTS", "TRIPLES", "BGP")
@@ -52,8 +48,8 @@ class Span:
 def bracketed(cursor: Cursor) -> Span:
     """A window in square brackets.
 
-    ``RANGE``, or CQELS's ``SLIDE``, gives the width; ``STEP``, or ``SLIDE`` in second place, the
-    step; ``ELEMENTS``, ``TRIPLES`` and ``BGP`` count.
+    ``RANGE``, or CQELS's ``SLIDE``, or SPARQLStream's ``NOW -``, gives the width; ``STEP``, or
+    ``SLIDE`` in second place, the step; ``ELEMENTS``, ``TRIPLES`` and ``BGP`` count.
     """
     cursor.expect("[", _EXAMPLE)
     start = cursor.token
@@ -64,6 +60,8 @@ def bracketed(cursor: Cursor) -> Span:
 
 
 def _span(cursor: Cursor) -> Span:
+    if _begins_with_now(cursor):
+        return _until_now(cursor)
     _refuse(cursor)
     ranged = cursor.skip("RANGE", "SLIDE")
     _refuse(cursor)
@@ -74,6 +72,31 @@ def _span(cursor: Cursor) -> Span:
         cursor.fail("a window begins with RANGE, or with ELEMENTS to count", _EXAMPLE)
     width = cursor.duration()
     return Span(width, _step(cursor, width, counted=False), "time")
+
+
+def _begins_with_now(cursor: Cursor) -> bool:
+    """Is it written as SPARQLStream does, from some time before now?"""
+    at = 1 if cursor.token.word == "FROM" else 0
+    return cursor.ahead(at).word == "NOW" and cursor.ahead(at + 1).text == "-"
+
+
+def _until_now(cursor: Cursor) -> Span:
+    """``NOW - 5 S SLIDE 1 S``, or ``FROM NOW-PT30M TO NOW STEP PT5M``."""
+    first = cursor.token
+    cursor.skip("FROM")
+    width = _before_now(cursor)
+    if cursor.skip("TO") and _before_now(cursor):
+        cursor.document.fail(_REFUSED["FROM"][0], first.start, _REFUSED["FROM"][1])
+    return Span(width, _step(cursor, width, counted=False), "time")
+
+
+def _before_now(cursor: Cursor) -> int:
+    """How long before now, which is the time at which a window is answered."""
+    cursor.expect("NOW", "write TO NOW, or leave TO out")
+    if cursor.token.text != "-":
+        return 0
+    cursor.take()
+    return cursor.duration()
 
 
 def _step(cursor: Cursor, width: int, *, counted: bool) -> int | None:
@@ -89,43 +112,12 @@ def _step(cursor: Cursor, width: int, *, counted: bool) -> int | None:
 
 
 def _refuse(cursor: Cursor) -> None:
-    if cursor.token.word in ("NOW", "FROM"):
-        _refuse_now(cursor)
     if cursor.token.word in _REFUSED:
         cursor.fail(*_REFUSED[cursor.token.word])
     if cursor.token.kind == "variable":
         cursor.fail(
             "a window can't have variables: the plan is made before the data come", _EXAMPLE
         )
-
-
-def _refuse_now(cursor: Cursor) -> None:
-    """Offer what is meant by ``NOW - 5 S SLIDE 1 S`` and ``FROM NOW-PT30M TO NOW STEP PT5M``."""
-    first = cursor.token
-    words = [cursor.ahead(at) for at in range(12)]
-    closed = next((at for at, token in enumerate(words) if token.text == "]"), len(words))
-    words = [token for token in words[:closed] if token.word != "FROM"]
-    if len(words) < 3 or words[0].word != "NOW" or words[1].text != "-":
-        return
-    rest = [at for at, token in enumerate(words) if token.word in ("TO", "STEP", "SLIDE")]
-    ends = [*rest, len(words)]
-    told = [_joined(words[2 : ends[0]])]
-    past = any(words[at].word == "TO" and at + 2 < end for at, end in pairwise(ends))
-    for at, end in pairwise(ends):
-        if words[at].word != "TO":
-            told.append(_joined(words[at + 1 : end]))
-    if not past and all(not isinstance(duration(text), str) for text in told):
-        step = f" STEP {told[1]}" if len(told) > 1 else ""
-        cursor.document.fail(
-            "a window is written by its width, up to the time at which it is answered",
-            first.start,
-            f"write [RANGE {told[0]}{step}]",
-        )
-
-
-def _joined(words: Sequence[Token]) -> str:
-    text = "".join(token.text for token in words)
-    return text if text[:1] in "Pp" else text.lower()
 
 
 def checked(cursor: Cursor, span: Span, at: int) -> Span:

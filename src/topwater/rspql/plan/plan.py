@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from rdflib.term import Identifier, URIRef
+from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import Frozen, Millis
 from topwater.redaction import redacted_addresses
@@ -33,6 +33,9 @@ has a name with a hyphen, and the key's name is made of variables and spaces."""
 
 Operator: TypeAlias = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 Pick: TypeAlias = Literal["max", "min", "mean", "sample"]
+Named: TypeAlias = URIRef | Variable
+"""The name of a window or a stream. A variable stands for all streams that are registered."""
+
 Triple: TypeAlias = tuple[Identifier, Identifier, Identifier]
 """Subject, predicate, object. Variables are ``rdflib.Variable``; a blank node of the query is a
 variable too, whose name starts with ``_:``, so that it meets no other."""
@@ -45,13 +48,13 @@ class StreamWindow:
     Attributes
     ----------
     name, stream
-        Their IRIs.
+        Their names.
     width, step
         In milliseconds, or in solutions when ``by`` is ``"count"``.
     """
 
-    name: URIRef
-    stream: URIRef
+    name: Named
+    stream: Named
     width: Millis
     step: Millis
     by: Literal["time", "count"] = "time"
@@ -146,7 +149,10 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A variable that is bound to one term, as ``?w`` in ``WINDOW ?w { … }`` is."""
+    """A variable that is bound to one term, as ``?w`` in ``WINDOW ?w { … }`` is.
+
+    A variable as the term is the stream that an event comes from.
+    """
 
     variable: str
     term: Identifier
@@ -159,7 +165,7 @@ class EventPattern:
     Attributes
     ----------
     window
-        The window's IRI.
+        The window's name.
     triples
         They join inside one event.
     filters
@@ -168,7 +174,7 @@ class EventPattern:
         In their order; later ones may use earlier ones.
     """
 
-    window: URIRef
+    window: Named
     triples: tuple[Triple, ...]
     filters: tuple[Condition, ...] = ()
     binds: tuple[Bind | Fixed, ...] = ()

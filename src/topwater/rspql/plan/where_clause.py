@@ -8,13 +8,14 @@ from itertools import pairwise
 from typing import Any, NoReturn
 
 from rdflib.paths import InvPath, Path, SequencePath
+from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import BNode, Identifier, URIRef, Variable
 
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.conditions import Conditions
-from topwater.rspql.plan.plan import Bind, EventPattern, Fixed, SameTerm, Triple
+from topwater.rspql.plan.plan import Bind, EventPattern, Fixed, Named, SameTerm, Triple
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
 from topwater.rspql.plan.solution_modifiers import takes_all
@@ -103,11 +104,25 @@ class Walker:
 
     def where(self, node: Any) -> Where:
         """A pattern outside of windows."""
+        if self._parts.default and node.name in ("BGP", "Join", "Union") and _is_plain(node):
+            return self._of_default(node)
         handle = getattr(self, f"_{node.name.lower()}", None)
         if handle is None:
             self._refuse(node)
         found: Where = handle(node)
         return found
+
+    def _of_default(self, node: Any) -> Where:
+        """Triples in no block, where the stream itself is what is asked: ``FROM STREAM``."""
+        streams = self._parts.default
+        if len(streams) > 1 or self._parts.static:
+            names = [each.n3() for each in (*streams, *self._parts.static)]
+            self._document.fail(
+                f"which triples are from {' and which from '.join(names[:3])} can't be told",
+                self._names.place(streams[-1], "WHERE", "{"),
+                f"put those of a stream into a block: WINDOW {names[0]} {{ … }}",
+            )
+        return self._in_window(node, streams)
 
     def _join(self, node: Any) -> Where:
         left, right = self.where(node.p1), self.where(node.p2)
@@ -144,25 +159,34 @@ class Walker:
         return replace(left, remotes=[*left.remotes, replace(remote, optional=True)])
 
     def _graph(self, node: Any) -> Where:
-        if isinstance(node.term, Variable):
-            if not self._parts.windows:
-                self._unknown_window(node.term)
-            windows = list(self._parts.windows)
-        elif node.term in self._parts.windows:
-            windows = [node.term]
-        elif node.term in self._parts.static and node.p.name == "BGP":
+        if node.term in self._parts.windows:
+            return self._in_window(node.p, [node.term])
+        if node.term in self._parts.static and node.p.name == "BGP":
             return self._static(node.p.triples, node.term)
-        else:
+        if not isinstance(node.term, Variable) or not self._parts.windows:
             self._unknown_window(node.term)
-        found = [body for window in windows for body in self._bodies(node.p, window)]
-        if isinstance(node.term, Variable) and self._is_used(node.term):
+        found = self._in_window(node.p, list(self._parts.windows))
+        if self._is_used(node.term):
             named = str(node.term)
-            found = [
-                replace(each, binds=(Fixed(named, each.window), *each.binds)) for each in found
+            found.patterns = [
+                replace(each, binds=(Fixed(named, each.window), *each.binds))
+                for each in found.patterns
             ]
+        return found
+
+    def _in_window(self, node: Any, windows: list[Named]) -> Where:
+        """What stands in a block for one of some windows."""
+        found = [body for window in windows for body in self._bodies(node, window)]
         if not all(body.triples for body in found):
             self._fail("WINDOW", "the WINDOW block has no triples", "write WINDOW :w { ?s ?p ?o }")
-        return Where(found)
+        return Where([self._with_stream(each) for each in found])
+
+    def _with_stream(self, pattern: EventPattern) -> EventPattern:
+        """The same, with the stream bound to the variable that stands for its name, if used."""
+        stream = self._parts.windows[pattern.window].stream
+        if not isinstance(stream, Variable) or not self._is_used(stream):
+            return pattern
+        return replace(pattern, binds=(Fixed(str(stream), stream), *pattern.binds))
 
     def _is_used(self, variable: Variable) -> bool:
         """Is a variable anywhere but in this one place?"""
@@ -226,7 +250,7 @@ class Walker:
             self._fail("VALUES", "VALUES names a term twice", "name each term once")
         return Where(filters=[SameTerm(name, terms)])
 
-    def _bodies(self, node: Any, window: URIRef) -> list[EventPattern]:
+    def _bodies(self, node: Any, window: Named) -> list[EventPattern]:
         """What stands inside a WINDOW block: alternatives."""
         if node.name == "BGP":
             return [EventPattern(window, tuple(self._expanded(node.triples)))]
@@ -286,7 +310,7 @@ class Walker:
         return self._document.find(f"?{term}", f"${term}", "WHERE", "{")
 
     def _unknown_window(self, name: Any) -> NoReturn:
-        known = ", ".join(f"<{each}>" for each in self._parts.windows) or "none"
+        known = ", ".join(each.n3() for each in self._parts.windows) or "none"
         self._document.fail(
             f"no window is called {name.n3()}",
             self._place(name),
@@ -319,6 +343,14 @@ class Walker:
         """Where a token is last: windows are declared before they are read."""
         found = [token.start for token in self._document.tokens if token.text.upper() == word]
         return found[-1] if found else self._document.find("WHERE", "{")
+
+
+def _is_plain(node: Any) -> bool:
+    """Is there nothing but triples in it, and what is said of them?"""
+    if node.name in ("Graph", "ServiceGraphPattern", "ToMultiSet"):
+        return False
+    parts = [getattr(node, name, None) for name in ("p", "p1", "p2")]
+    return all(_is_plain(part) for part in parts if isinstance(part, CompValue))
 
 
 def _joined(one: EventPattern, other: EventPattern) -> EventPattern:

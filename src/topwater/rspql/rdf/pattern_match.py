@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Plan, Triple
+from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Fixed, Plan, Triple
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
@@ -50,8 +50,12 @@ class Matcher:
     @staticmethod
     def of(plan: Plan, stream: URIRef, reading: Documents | Columns) -> Matcher:
         """What a plan looks for in a stream."""
-        names = {window.name for window in plan.windows if window.stream == stream}
-        patterns = tuple(each for each in plan.patterns if each.window in names)
+        names = {
+            window.name
+            for window in plan.windows
+            if window.stream == stream or isinstance(window.stream, Variable)
+        }
+        patterns = tuple(from_stream(e, stream) for e in plan.patterns if e.window in names)
         return Matcher(reading, patterns, plan.keys, plan.numbers)
 
     def match(self, events: pa.Table, scope: str = "", first: int = 0) -> pa.Table:
@@ -141,6 +145,17 @@ class Matcher:
         columns = {TIME: time, " ".join(self.keys): pa.nulls(len(time), pa.large_string())}
         columns |= {name: pa.nulls(len(time), pa.float64()) for name in self.numbers}
         return pa.table(columns | {SILENT: pa.repeat(silent, len(time))})
+
+
+def from_stream(pattern: EventPattern, stream: URIRef) -> EventPattern:
+    """A pattern in which a variable that stands for the stream is bound to its name."""
+    binds = tuple(
+        replace(each, term=stream)
+        if isinstance(each, Fixed) and isinstance(each.term, Variable)
+        else each
+        for each in pattern.binds
+    )
+    return replace(pattern, binds=binds)
 
 
 def solutions(triples: Triples, pattern: EventPattern) -> Bindings:
