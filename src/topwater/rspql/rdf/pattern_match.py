@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from rdflib.term import Identifier, URIRef, Variable
+from rdflib.term import Identifier, Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Fixed, Plan, Triple
+from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Fixed, Named, Plan, Triple
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
@@ -48,7 +48,7 @@ class Matcher:
     numbers: tuple[str, ...]
 
     @staticmethod
-    def of(plan: Plan, stream: URIRef, reading: Documents | Columns) -> Matcher:
+    def of(plan: Plan, stream: Named, reading: Documents | Columns) -> Matcher:
         """What a plan looks for in a stream."""
         names = {
             window.name
@@ -147,7 +147,7 @@ class Matcher:
         return pa.table(columns | {SILENT: pa.repeat(silent, len(time))})
 
 
-def from_stream(pattern: EventPattern, stream: URIRef) -> EventPattern:
+def from_stream(pattern: EventPattern, stream: Named) -> EventPattern:
     """A pattern in which a variable that stands for the stream is bound to its name."""
     binds = tuple(
         replace(each, term=stream)
