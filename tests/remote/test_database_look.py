@@ -57,7 +57,7 @@ def test_what_was_read_is_told(url: str) -> None:
             "a column of numbers: seen",
         ),
         (1, {"value": "name"}, r"value: .*: not a number in \(1, 'ann'\)", "followers, seen"),
-        (3, {}, r"two values for one key in \(3, 30\), \(3, 31\)", "MAX"),
+        (3, {}, r"two values for one key in \(3, 30\), \(3, 31\)", "max(followers)"),
         # SQLite takes a quoted name that is no column for a text.
         (1, {"value": "Folow ers"}, "not a number|no such column", "follow"),
     ],

@@ -359,7 +359,7 @@ def test_an_endpoint_is_checked_at_the_start(
         ({"pattern": f'{FOLLOWERS} FILTER(?x = "a)'}, "pattern", "quote that does not end"),
         ({"pattern": 7}, "pattern", "not text"),
         ({"key": "a b"}, "key", "not the name"),
-        ({"value": "?followers"}, "value", "not the name"),
+        ({"value": "??followers"}, "value", "not the name"),
         ({"endpoint": "ftp://data.example/"}, "endpoint", "scheme"),
         ({"endpoint": "data.example/sparql"}, "endpoint", "scheme"),
         ({"per_request": 0}, "per_request", "from 1 to 10000"),
@@ -413,7 +413,7 @@ def test_only_literals_of_numbers_are_numbers_where_that_is_asked(
     rows = [{"user": {"type": "uri", "value": "x:a"}, "followers": term}]
     for typed, wanted in ((False, loose), (True, strict)):
         source = SparqlSource("http://h/", FOLLOWERS, prefixes=EX, typed=typed, **NAMES)
-        found = source._matches(rows, {"x:a": "<x:a>"}).values["x:a"]
+        found = source._matches(rows, {"x:a": "<x:a>"}).matches().values["x:a"]
         assert found == pytest.approx(np.nan if wanted is None else wanted, nan_ok=True)
 
 
@@ -422,7 +422,8 @@ def test_only_literals_of_numbers_are_numbers_where_that_is_asked(
     [("max", 6.0), ("min", 2.0), ("mean", 10 / 3), ("sample", 2.0), (None, None)],
 )
 def test_which_of_several_values_counts(pick: Any, wanted: float | None) -> None:
-    source = SparqlSource("http://h/", FOLLOWERS, prefixes=EX, pick=pick, **NAMES)
+    names = NAMES | {"value": f"{pick}(followers)" if pick else "followers"}
+    source = SparqlSource("http://h/", FOLLOWERS, prefixes=EX, typed=True, **names)
     rows = [
         {
             "user": {"type": "uri", "value": "x:a"},
@@ -436,9 +437,9 @@ def test_which_of_several_values_counts(pick: Any, wanted: float | None) -> None
     assert ("DISTINCT" in source.query(["x:a"])) == (pick != "mean")
 
 
-def test_an_unknown_pick_is_refused() -> None:
-    with pytest.raises(QueryError, match="pick"):
-        SparqlSource("http://h/", FOLLOWERS, prefixes=EX, pick="best", **NAMES)  # type: ignore[arg-type]
+def test_an_unknown_aggregate_is_refused() -> None:
+    with pytest.raises(QueryError, match=r"value: best\(\)"):
+        SparqlSource("http://h/", FOLLOWERS, prefixes=EX, **NAMES | {"value": "best(followers)"})
 
 
 def test_a_check_with_a_key_tells_what_came(service: services.Service) -> None:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-NEVER = {"pyspark", "py4j", "requests", "urllib3", "httpx", "aiohttp", "rdflib"}
+NEVER = {"pyspark", "py4j", "requests", "urllib3", "httpx", "aiohttp", "rdflib", "redis"}
 CLI = {"typer", "click", "rich"}
 QUERY = """
 from topwater import TopKMonitor, TopKQuery, tumbling

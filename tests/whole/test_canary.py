@@ -61,6 +61,10 @@ FORMS = {
     "postgresql, an @": f"postgresql://me:a@{C}@127.0.0.1:9/shop",
     "postgresql, a slash": f"postgresql://me:a/{C}@127.0.0.1:9/shop",
     "postgresql, a setting": f"postgresql://127.0.0.1:9/shop?password={C}",
+    "redis": f"redis://me:{C}@127.0.0.1:9/0",
+    "redis, a slash": f"redis://me:{C}/a@127.0.0.1:9",
+    "redis, a setting": f"redis://127.0.0.1:9?password={C}",
+    "redis, a path": f"rediss://127.0.0.1:9/{C}",
     "a database nobody knows": f"nosuch://me:{C}@127.0.0.1:9/shop",
     "sqlite, a key": f"sqlite:///no/such/file.db?key={C}",
     "s3a": f"s3a://key:{C}@bucket/a",
@@ -113,6 +117,10 @@ def in_sparql(url: str, _: Path) -> Iterator[str]:
 
 def in_sql(url: str, _: Path) -> Iterator[str]:
     yield from source_told(remote.sql(url, table="t", key="k", value="v", timeout=1.0))
+
+
+def in_redis(url: str, _: Path) -> Iterator[str]:
+    yield from source_told(remote.redis(url, timeout=1.0, retries=0))
 
 
 def in_a_service_of_rspql(url: str, _: Path) -> Iterator[str]:
@@ -250,7 +258,7 @@ def job_told(folder: Path, **tables: Any) -> Iterator[str]:
 
 Place = Callable[[str, Path], Iterator[str]]
 QUICK: tuple[Place, ...] = (
-    in_source, in_http, in_sparql, in_sql, in_a_service_of_rspql, in_an_address, in_mqtt,
+    in_source, in_http, in_sparql, in_sql, in_redis, in_a_service_of_rspql, in_an_address, in_mqtt,
     in_kafka, in_files, in_a_sink, in_the_wrong_setting, in_an_error, in_a_spool,
 )  # fmt: skip
 COMMANDS: tuple[Place, ...] = (

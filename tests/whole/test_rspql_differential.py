@@ -236,9 +236,8 @@ class InProcess:
             "http://127.0.0.1:9/",
             service.pattern,
             key=service.key,
-            value=service.value,
+            value=f"{service.pick}({service.value})" if service.pick else service.value,
             typed=service.typed,
-            pick=service.pick,
         )
         self.store = ox.Store()
         self.store.load(data.encode(), format=ox.RdfFormat.N_TRIPLES)

@@ -18,7 +18,7 @@ EXAMPLE = "example:followers"
 EXAMPLES = "topwater.examples"
 """The group of entry points that start example services: a call that gives a context manager, which
 gives what has the service's ``url``."""
-KINDS = ("http", "sparql", "sql", "memory", "python")
+KINDS = ("http", "sparql", "sql", "redis", "memory", "python")
 _NOWHERE = "http://127.0.0.1:9"
 
 

@@ -14,12 +14,14 @@ from topwater.streams.kinds import KINDS
 from topwater.validation import setting_names
 from topwater.windows import Windows
 
+_SOURCES = (remote.http, remote.sql, remote.redis)
+
 
 @functools.cache
 def tables() -> Mapping[str, tuple[str, ...]]:
     """The settings of each table of a job, those of all kinds."""
     streams = [name for kind in KINDS.values() for name in setting_names(kind)]
-    sources = [name for kind in (remote.http, remote.sql) for name in setting_names(kind)]
+    sources = [name for kind in _SOURCES for name in setting_names(kind)]
     return {
         "query": tuple(setting_names(TopKQuery)),
         "query.refresh": tuple(setting_names(RefreshSettings)),

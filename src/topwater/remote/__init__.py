@@ -11,7 +11,7 @@ Stack(HttpSource('https://api.example', headers: Authorization))
 Importing this loads no client of any kind; building a source loads what it needs.
 """
 
-from topwater.remote.factory import http, memory, source, sparql, sql
+from topwater.remote.factory import http, memory, redis, source, sparql, sql
 from topwater.remote.known_changes import Steps
 from topwater.remote.look import Look
 from topwater.remote.replay import Replay
@@ -34,6 +34,7 @@ __all__ = [
     "http",
     "memory",
     "recorded",
+    "redis",
     "source",
     "sparql",
     "sql",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from topwater.model import Key
+from topwater.model import Fetched, Key
 from topwater.remote.database_rows import Asked
-from topwater.remote.look import Look, NoValue, excerpt, no_value
+from topwater.remote.look import Look, NoValue, excerpt, look_of, no_value
 from topwater.remote.statements import Lookup
+from topwater.remote.wanted_values import Wanted
 from topwater.validation import nearest, shown
 
 _LISTED = 8
@@ -20,26 +22,45 @@ def look_at(
     rows: Sequence[Any], asked: Asked, key: Key, lookup: Lookup, columns: Sequence[str]
 ) -> Look | NoValue:
     """What the rows say of a key, or the error to raise."""
-    got = asked.answer((row[0], row[1]) for row in rows)
-    where = lookup.value or "the second column"
+    got = asked.answer(rows, lookup.arriving)
+    of_query = lookup.query is not None and not lookup.wanted[0].name
+    places = ", ".join(each.place or "rows" for each in lookup.wanted)
+    where = "the second column" if of_query else places
     if not rows:
         place = "query" if lookup.query is not None else "key"
         fix = f"is {lookup.key} the column with the keys? If so, name a key that is there"
         fix = fix if lookup.query is None else "correct the query, or name a key that is there"
         return no_value(key, "not_found", field=place, fix=fix)
     said = excerpt(", ".join(repr(tuple(row)) for row in rows[:3]))
-    reason = "" if got.why is None else str(got.why[0])
-    if not reason:
-        return Look(key, float(got.values[0]), said, str(where))
-    field = "query" if lookup.query is not None else "value"
+    wanted = next((each for each in lookup.wanted if _lacks(got, each)), None)
+    if wanted is None and got.ok[0]:
+        return look_of(got, key, said, where)
+    reason = _reason(got, wanted)
+    field = "query" if lookup.query is not None else "value" if wanted is None else wanted.setting
     if reason == "doubled":
-        return no_value(key, reason, said, field, "let it be one: write a query with MAX or AVG")
+        fix = f"say which of them counts, as max({lookup.wanted[0].place or 'price'})"
+        fix = fix if lookup.query is None else "let it be one: write a query with MAX or AVG"
+        return no_value(key, reason, said, field, fix)
     if reason == "not_found":
         fix = "the database takes other keys for equal: compare them exactly"
         return no_value(key, reason, said, "key", fix)
-    others = ", ".join(each for each in columns[:_LISTED] if each != lookup.value)
+    taken = {each.place for each in lookup.wanted}
+    others = ", ".join(each for each in columns[:_LISTED] if each not in taken)
     fix = f"name a key that has one, or a column of numbers: {others}" if others else ""
     return no_value(key, reason, said, field, fix)
+
+
+def _lacks(got: Fetched, wanted: Wanted) -> bool:
+    """Whether a number that is wanted is not there."""
+    if wanted.text:
+        return False
+    return not math.isfinite((got.columns[wanted.name] if wanted.name else got.values)[0])
+
+
+def _reason(got: Fetched, wanted: Wanted | None) -> str:
+    if got.ok[0] and wanted is not None and wanted.name:
+        return str(got.whys[wanted.name][0])
+    return str(got.reasons()[0])
 
 
 def number_columns(connection: sa.Connection, lookup: Lookup) -> list[str]:
@@ -66,8 +87,9 @@ def similar(connection: sa.Connection, lookup: Lookup, setting: str) -> str:
     if setting == "table":
         wrong, known = table, [*inspector.get_table_names(place), *inspector.get_view_names(place)]
     else:
-        wrong = str(getattr(lookup, setting))
         known = [each["name"] for each in inspector.get_columns(table, place)]
+        places = [str(lookup.key)] if setting == "key" else [each.place for each in lookup.wanted]
+        wrong = next((each for each in places if each not in known), places[0])
     if not known:
         return ""
     near = nearest(wrong, known)

@@ -8,8 +8,8 @@ value to a key that it was not asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -18,7 +18,8 @@ import numpy as np
 
 from topwater.model import Fetched, KeyArray
 from topwater.problems import Problem
-from topwater.remote.key_values import Matches
+from topwater.remote.found_values import Found
+from topwater.remote.wanted_values import Wanted
 
 KeyKind: TypeAlias = Literal["given", "whole", "decimal", "text", "uuid", "other"]
 """What the key column holds, as far as keys must be turned into it; ``given`` binds them as is."""
@@ -51,8 +52,10 @@ class Asked:
         """The keys in the type of the column; those that it can't hold are in no row of it."""
         return list(_bound(self.plain, kind))
 
-    def answer(self, found: Iterable[tuple[Any, Any]]) -> Fetched:
-        """What the rows say of each key.
+    def answer(
+        self, found: Iterable[tuple[Any, ...]], wanted: Sequence[Wanted] = (Wanted("", ""),)
+    ) -> Fetched:
+        """What the rows of keys and values say of each key.
 
         Examples
         --------
@@ -61,12 +64,17 @@ class Asked:
         >>> got.values.tolist(), got.why.tolist()
         ([10.0, nan, nan, nan], ['', 'doubled', 'not_a_number', 'not_found'])
         """
-        values, why = np.full(self.size, np.nan), np.full(self.size, "not_found", object)
-        told = self._matches(found)
-        for text, value in told.values.items():
-            values[self.rows[text]] = value
-            why[self.rows[text]] = told.reason(text)
-        return Fetched(values, np.array(why != "doubled", bool), why=why)
+        told = Found(wanted)
+        for key, *values in found:
+            text = self._asked(key_text(key))
+            if text is not None:
+                told.add(text, values)
+        texts = [""] * self.size
+        for text, rows in self.rows.items():
+            for row in rows:
+                texts[row] = text
+        got = told.fetched(texts, 0.0)
+        return replace(got, why=got.reasons())
 
     def failed(self, problem: Problem) -> Fetched:
         """No answer for any key, for one reason."""
@@ -75,15 +83,6 @@ class Asked:
             np.zeros(self.size, bool),
             why=np.full(self.size, problem, object),
         )
-
-    def _matches(self, found: Iterable[tuple[Any, Any]]) -> Matches:
-        """By key, its value."""
-        told = Matches()
-        for key, value in found:
-            text = self._asked(key_text(key))
-            if text is not None:
-                told.add(text, value)
-        return told
 
     def _asked(self, text: str) -> str | None:
         """The key that a row speaks of. Columns of fixed width fill it up with blanks."""

@@ -81,6 +81,7 @@ class Database:
     """A database of which nothing else is known."""
 
     is_postgres = False
+    is_sqlite = False
     engine: Mapping[str, Any] = {"pool_pre_ping": True, **_POOL}
     """What SQLAlchemy's engine is made with."""
 
@@ -125,6 +126,7 @@ class Database:
 class Sqlite(Database):
     """A file, or a database in memory. Opened for reading only; a missing file is not made."""
 
+    is_sqlite = True
     engine: Mapping[str, Any] = {
         # To open a file takes 0.2 ms, and shows at once that another one was put in its place.
         "poolclass": sa.NullPool,

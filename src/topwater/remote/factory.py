@@ -12,8 +12,8 @@ from topwater.errors import QueryError
 from topwater.protocols import Source
 from topwater.redaction import shown_address
 from topwater.remote.http_client import LARGEST
-from topwater.remote.key_values import Pick
 from topwater.remote.memory import MemorySource
+from topwater.remote.wanted_values import Places
 from topwater.remote.wrappers.circuit_breaker import Breaker
 from topwater.remote.wrappers.rate_limit import Limit
 from topwater.remote.wrappers.stack import Stack, stack
@@ -25,7 +25,8 @@ from topwater.validation import checked_call, choice_of, made_from, mapping_of, 
 def http(
     url: str,
     *,
-    value: str,
+    value: Places,
+    text: Places | None = None,
     key: str | None = None,
     per_request: int | None = None,
     separator: str = ",",
@@ -51,8 +52,9 @@ def http(
     ----------
     url
         With ``{key}`` or ``{keys}`` where keys go.
-    value, key
-        The paths to the value, and to the key, in what the service answers.
+    value, text, key
+        The paths to the value, or by name to several values and texts, and to the key, in what the
+        service answers.
     per_request, separator, method, body, headers, timeout, largest, verify, missing, remembered
         How it is asked: see :class:`topwater.remote.http_source.HttpSource`.
     at_once, rate, retries, breaker, at_start, record, name
@@ -71,7 +73,8 @@ def sparql(
     pattern: str,
     *,
     key: str,
-    value: str,
+    value: Places,
+    text: Places | None = None,
     per_request: int | None = None,
     one_by_one: bool = False,
     method: Literal["POST", "GET"] = "POST",
@@ -81,7 +84,6 @@ def sparql(
     datatype: str | None = None,
     lang: str | None = None,
     typed: bool = False,
-    pick: Pick | None = None,
     headers: Mapping[str, str] | None = None,
     timeout: float = 10.0,
     largest: int = LARGEST,
@@ -100,12 +102,13 @@ def sparql(
     ----------
     endpoint
         Its address.
-    pattern, key, value
-        The graph pattern, and its variables for the key and for the value.
+    pattern, key, value, text
+        The graph pattern, and its variables for the key and for the value, or by name for several
+        values and texts.
     prefixes, key_as, namespace, datatype, lang
         What keys are there: see :class:`topwater.remote.sparql_source.SparqlSource`.
-    typed, pick
-        Which values are numbers, and which of several counts: see there, too.
+    typed
+        Which values are numbers: see there, too.
     per_request, one_by_one, method, headers, timeout, largest, verify
         How it is asked: see there, too.
     at_once, rate, retries, breaker, at_start, record, name
@@ -124,7 +127,8 @@ def sql(
     *,
     table: str | None = None,
     key: str | None = None,
-    value: str | None = None,
+    value: Places | None = None,
+    text: Places | None = None,
     query: str | None = None,
     per_request: int = 500,
     timeout: float = 10.0,
@@ -144,8 +148,9 @@ def sql(
     ----------
     url
         As SQLAlchemy writes it: ``sqlite:///users.db``, ``postgresql+psycopg://…``.
-    table, key, value
-        The table, and its columns with the keys and their values.
+    table, key, value, text
+        The table, and its columns with the keys and their values, or by name several values and
+        texts.
     query
         Or: a SELECT of keys and values, with the parameter ``:keys``.
     per_request, timeout, connect_args, password_env
@@ -158,6 +163,46 @@ def sql(
     from topwater.remote.sql_source import SqlSource
 
     return _stacked(SqlSource, url, settings)
+
+
+@checked_call()
+def redis(
+    url: str,
+    *,
+    key: str = "{key}",
+    value: Places | None = None,
+    text: Places | None = None,
+    json: bool = False,
+    per_request: int | None = None,
+    timeout: float = 10.0,
+    verify: bool | str = True,
+    at_once: int = 4,
+    rate: float | Limit | None = None,
+    retries: int = 2,
+    breaker: Breaker | Mapping[str, Any] | bool | None = True,
+    at_start: AtStart = "warn",
+    record: str | Path | None = None,
+    name: str | None = None,
+) -> Stack:
+    """A Redis server.
+
+    Parameters
+    ----------
+    url
+        ``redis://ann:${REDIS_PASSWORD}@redis.example:6379/0``, or ``rediss://…``.
+    key, value, text, json
+        What keys are called there, and where in them values and texts are: nothing for numbers
+        themselves, fields of a hash, or paths in a document.
+    per_request, timeout, verify
+        How it is asked: see :class:`topwater.remote.redis_source.RedisSource`.
+    at_once, rate, retries, breaker, at_start, record, name
+        What keeps it in bounds: see :func:`topwater.remote.stack`. The name is the host, unless
+        another is given.
+    """
+    settings = dict(locals())
+    from topwater.remote.redis_source import RedisSource
+
+    return _stacked(RedisSource, url, settings)
 
 
 @checked_call()
@@ -183,6 +228,8 @@ _SCHEMES: dict[str, Callable[..., Stack]] = {
     "mariadb": sql,
     "oracle": sql,
     "mssql": sql,
+    "redis": redis,
+    "rediss": redis,
 }
 
 
@@ -193,12 +240,12 @@ def source(where: str | Mapping[str, Any], **settings: Any) -> Source:
     ----------
     where
         An address whose scheme says what it is: ``http``, ``https``, ``sparql+http``,
-        ``sparql+https``, or that of a database, such as ``sqlite`` or ``postgresql+psycopg``. Or
-        a mapping of settings, with the address as ``"url"``: as it stands in a JSON or TOML file.
-        It may name the ``"kind"`` instead of a scheme: ``http``, ``sparql``, ``sql``, or
-        ``memory``, which has ``"values"`` and no address.
+        ``sparql+https``, ``redis``, ``rediss``, or that of a database, such as ``sqlite`` or
+        ``postgresql+psycopg``. Or a mapping of settings, with the address as ``"url"``: as it
+        stands in a JSON or TOML file. It may name the ``"kind"`` instead of a scheme: ``http``,
+        ``sparql``, ``sql``, ``redis``, or ``memory``, which has ``"values"`` and no address.
     **settings
-        Those of the kind: see :func:`http`, :func:`sparql` and :func:`sql`.
+        Those of the kind: see :func:`http`, :func:`sparql`, :func:`sql` and :func:`redis`.
 
     Examples
     --------
@@ -235,6 +282,7 @@ _KINDS: dict[str, Callable[..., Source]] = {
     "http": http,
     "sparql": sparql,
     "sql": sql,
+    "redis": redis,
     "memory": memory,
 }
 

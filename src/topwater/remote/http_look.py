@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from topwater.errors import SourceError
 from topwater.model import Key
@@ -12,7 +12,7 @@ from topwater.remote.json_advice import advice
 from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import key_text
-from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, key_shown, no_value
+from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, key_shown, look_of, no_value
 from topwater.remote.replies import Reply
 from topwater.remote.service import REDIRECTED, Service, require_reached
 
@@ -60,23 +60,45 @@ def look_at(
 
 
 def _read(document: Any, body: bytes, key: Key, reader: Reader, said: str) -> Look:
-    text, path = key_text(key), reader.value.text
+    text = key_text(key)
     try:
         found = reader.read(body, {text})
     except (Misfit, ValueError) as error:
-        fix = advice(document, reader.value, text)
+        path = next((path for path in reader.paths if path is not None), None)
+        fix = "" if path is None else advice(document, path, text)
         raise NoValue(f"{error}, in {said}", field="value", fix=fix) from None
-    reason = found.reason(text)
-    if not reason:
-        return Look(key, found.values[text], said, path)
+    for at, wanted in enumerate(reader.wanted):
+        if not wanted.text:
+            _require_number(found.matches(at).reason(text), at, Asked(key, document, reader, said))
+    where = ", ".join(each.place or "rows" for each in reader.wanted)
+    return look_of(found.fetched([text], 0.0), key, said, where)
+
+
+class Asked(NamedTuple):
+    """What was asked for, and what came."""
+
+    key: Key
+    document: Any
+    reader: Reader
+    said: str
+
+
+def _require_number(reason: str, at: int, asked: Asked) -> None:
+    """Raise if there is no number, with the path that may be meant."""
+    key, document, reader, said = asked
+    wanted, path = reader.wanted[at], reader.paths[at]
+    if not reason or path is None or (reason == "not_found" and wanted.merge == "count"):
+        return
     if reason == "not_found":
         raise no_value(key, reason, said, "url" if reader.key is None else "key")
     if reason == "doubled":
-        fix = "let the path lead to one value of the key"
-        raise no_value(key, reason, said, "value", fix)
+        fix = "let the path lead to one value of the key, or say which of them counts: "
+        fix += f"max({path.text})"
+        raise no_value(key, reason, said, wanted.setting, fix)
     what = "nothing" if reason == "no_value" else "null" if reason == "null" else "no number"
+    there = reason != "no_value"
     raise NoValue(
-        f"there is {what} at {path} in {said}",
-        field="value",
-        fix=advice(document, reader.value, text, there=reason != "no_value"),
+        f"there is {what} at {path.text} in {said}",
+        field=wanted.setting,
+        fix=advice(document, path, key_text(key), wanted.setting, there=there),
     )

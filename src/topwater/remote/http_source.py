@@ -10,15 +10,17 @@ from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
 from topwater.model import Fetched, Key, KeyArray, Millis
+from topwater.remote.found_values import Found
 from topwater.remote.http_client import LARGEST, Ask, Requester
 from topwater.remote.http_look import look_at
 from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
-from topwater.remote.key_values import Matches, failed, key_text
+from topwater.remote.key_values import failed, key_text
 from topwater.remote.look import Look, no_value
 from topwater.remote.replies import Reply
 from topwater.remote.request_template import Template
 from topwater.remote.service import MOST, Service, most_of, positive, require_reached
+from topwater.remote.wanted_values import Places, names_of, text_names_of
 from topwater.validation import checked_call, suggestion
 
 _About: TypeAlias = tuple[str | Millis | None, ...]
@@ -45,7 +47,11 @@ class HttpSource:
     value
         The path to the value: see :mod:`topwater.remote.json_path`. For many keys either
         ``"counts.{key}"``, where an object has the keys as names, or, together with ``key``,
-        ``"users[*].followers"``.
+        ``"users[*].followers"``. Where a key has several values, ``"max(…)"``, ``"min(…)"``,
+        ``"mean(…)"``, ``"sum(…)"``, ``"count(…)"`` or ``"sample(…)"`` around the path says what
+        becomes of them. For several values of a key, a mapping of names to paths.
+    text
+        The same for texts, which are shown: a mapping of names to paths.
     key
         For many keys in a list of objects, the path to the key of each: ``"users[*].id"``.
     per_request
@@ -88,7 +94,8 @@ class HttpSource:
         self,
         url: str,
         *,
-        value: str,
+        value: Places,
+        text: Places | None = None,
         key: str | None = None,
         per_request: int | None = None,
         separator: str = ",",
@@ -108,7 +115,9 @@ class HttpSource:
             if self._template.many
             else most_of(per_request, 1, 1, fix="write {keys} for many keys a request")
         )
-        self._reader = Reader.of(value, key, many=self._template.many)
+        self._reader = Reader.of(value, key, many=self._template.many, text=text)
+        self.names = names_of(self._reader.wanted)
+        self.text_names = text_names_of(self._reader.wanted)
         self._method = _method(method, body)
         self._timeout = positive(timeout, "timeout")
         self._missing = frozenset() if self._template.many else frozenset(missing)
@@ -130,7 +139,7 @@ class HttpSource:
         self._forget()
 
     def _forget(self) -> None:
-        self._known: OrderedDict[_About, tuple[dict[str, str], Matches]] = OrderedDict()
+        self._known: OrderedDict[_About, tuple[dict[str, str], Found]] = OrderedDict()
         self._lock = threading.Lock()
 
     def seek(self, now: Millis) -> None:
@@ -157,7 +166,7 @@ class HttpSource:
             if self._template.can_hold(text)
         }
         if not asked:
-            return Matches().fetched(texts, time.monotonic() - began)
+            return Found(self._reader.wanted, stated=False).fetched(texts, time.monotonic() - began)
         about = (*asked, now)
         known = self._recall(about)
         try:
@@ -166,10 +175,10 @@ class HttpSource:
             return failed(texts, set(asked), "client", time.monotonic() - began)
         reply = self._requester.request(ask, deadline, self._timeout)
         found = self._read(reply, asked, known[1])
-        if isinstance(found, Matches) and reply.body:  # neither 304 nor 404 has one
+        if isinstance(found, Found) and reply.body:  # neither 304 nor 404 has one
             self._remember(about, reply, found)
         seconds = time.monotonic() - began
-        if isinstance(found, Matches):
+        if isinstance(found, Found):
             return found.fetched(texts, seconds)
         return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
 
@@ -226,12 +235,10 @@ class HttpSource:
             headers = {"Content-Type": "application/json"} | headers
         return Ask(self._method, url, headers, body)
 
-    def _read(
-        self, reply: Reply, asked: Mapping[str, Any], known: Matches | None
-    ) -> Matches | Reply:
+    def _read(self, reply: Reply, asked: Mapping[str, Any], known: Found | None) -> Found | Reply:
         """What the service said of the keys; or its reply, if that says nothing."""
         if reply.status in self._missing:
-            return Matches()
+            return Found(self._reader.wanted, stated=False)
         if reply.problem is not None:
             return reply
         if reply.status == 304:
@@ -241,14 +248,14 @@ class HttpSource:
         except (Misfit, ValueError, RecursionError):
             return reply
 
-    def _recall(self, asked: _About) -> tuple[dict[str, str], Matches | None]:
+    def _recall(self, asked: _About) -> tuple[dict[str, str], Found | None]:
         with self._lock:
             if asked in self._known:
                 self._known.move_to_end(asked)
                 return self._known[asked]
         return {}, None
 
-    def _remember(self, asked: _About, reply: Reply, found: Matches) -> None:
+    def _remember(self, asked: _About, reply: Reply, found: Found) -> None:
         if self._method != "GET":
             return
         pairs = (("etag", "If-None-Match"), ("last-modified", "If-Modified-Since"))

@@ -30,6 +30,9 @@ Step = str | int | Literal[b"*", b"key"]
 EACH: Final = b"*"
 KEY: Final = b"key"
 
+_MARKED: Final[tuple[list[bytes], ...]] = ([], [EACH], [KEY], [KEY, EACH])
+"""What a path may have of them: a list of the values of a key stands below its name."""
+
 _STEP = re.compile(
     r"""(?P<dot>\.)?(?:
         (?P<key>\{key\}) | (?P<name>[^\s.\[\]{}"']+)
@@ -87,7 +90,7 @@ class Path:
                 field=field,
                 fix="write names and places, as data.items[*].followers",
             )
-        if sum(step in (EACH, KEY) for step in steps if isinstance(step, bytes)) > 1:
+        if [step for step in steps if isinstance(step, bytes)] not in _MARKED:
             raise QueryError(
                 f"{text!r} has more than one [*] or {{key}}", field=field, fix="keep one of them"
             )

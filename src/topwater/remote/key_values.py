@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
-from typing import Any, Literal, TypeAlias
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -84,7 +84,7 @@ class Matches:
     ['', 'doubled', 'not_a_number', 'null', 'not_found']
     """
 
-    values: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     doubled: set[str] = field(default_factory=set)
     lacks: dict[str, Lack] = field(default_factory=dict)
 
@@ -116,19 +116,40 @@ class Matches:
         why = np.array([self.reason(key) for key in keys], object)
         return Fetched(values, ok, seconds, why)
 
+    def column(self, keys: Sequence[str], lost: Collection[str]) -> KeyArray:
+        """The values of ``keys``; none of those that are lost for another reason."""
+        found = [math.nan if key in lost else self.values.get(key, math.nan) for key in keys]
+        return np.array(found, np.float64)
 
-def _sample(values: Sequence[float]) -> float:
-    return next((value for value in values if not math.isnan(value)), math.nan)
 
+@dataclass(slots=True)
+class Texts(Matches):
+    """Texts by the text of their keys. Two different texts for one key are none.
 
-Pick: TypeAlias = Literal["max", "min", "mean", "sample"]
-PICKS: Mapping[Pick, Callable[[Sequence[float]], float]] = {
-    "max": lambda values: float(np.max(values)),
-    "min": lambda values: float(np.min(values)),
-    "mean": lambda values: float(np.mean(values)),
-    "sample": _sample,
-}
-"""Which of several values of a key counts. One that is not a number makes the others none too."""
+    Examples
+    --------
+    >>> found = Texts()
+    >>> for key, value in (("a", "tea"), ("b", 7), ("c", None), ("d", "x"), ("d", "y")):
+    ...     found.add(key, value)
+    >>> found.column(["a", "b", "c", "d", "e"], ()).tolist()
+    ['tea', '7', None, None, None]
+    """
+
+    def add(self, key: str, value: Any) -> None:
+        """Take note of one text."""
+        found = text(value)
+        before = self.values.setdefault(key, found)
+        if value is DOUBLED or before != found:
+            self.doubled.add(key)
+        if key in self.doubled:
+            self.values[key] = None
+        elif found is None:
+            self.lacks[key] = "null" if value is None else "no_value"
+
+    def column(self, keys: Sequence[str], lost: Collection[str]) -> KeyArray:
+        """The texts of ``keys``; none of those that are lost for another reason."""
+        return np.array([None if key in lost else self.values.get(key) for key in keys], object)
+
 
 DOUBLED = object()
 """Stands where a JSON object has one name twice, with different values."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
 
 from topwater.errors import SourceError
 from topwater.model import Fetched, Key, KeyArray
+from topwater.remote.found_values import Found
 from topwater.remote.graph_pattern import (
     checked_pattern,
     predicate_advice,
@@ -18,16 +20,8 @@ from topwater.remote.graph_pattern import (
     substituted,
 )
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.key_values import (
-    OTHER_TYPE,
-    PICKS,
-    Matches,
-    Pick,
-    failed,
-    key_text,
-    number,
-)
-from topwater.remote.look import Look, excerpt, no_value
+from topwater.remote.key_values import OTHER_TYPE, failed, key_text
+from topwater.remote.look import Look, excerpt, look_of, no_value
 from topwater.remote.rdf_terms import (
     NUMBER_FORMS,
     XSD,
@@ -41,6 +35,13 @@ from topwater.remote.rdf_terms import (
 from topwater.remote.replies import Reply
 from topwater.remote.request_template import LONGEST
 from topwater.remote.service import MOST, Service, filled, most_of, positive, require_reached
+from topwater.remote.wanted_values import (
+    Places,
+    Wanted,
+    names_of,
+    text_names_of,
+    wanted_values,
+)
 from topwater.validation import checked_call, choice_of
 
 _RESULTS = "application/sparql-results+json"
@@ -51,7 +52,7 @@ class SparqlSource:
     """Asks a SPARQL endpoint for the values of keys.
 
     One call of :meth:`fetch` is one query, for at most :attr:`most` keys. A key that has two
-    different values is reported as ``"doubled"``, unless ``pick`` says which of them counts.
+    different values is reported as ``"doubled"``, unless ``value`` says which of them counts.
 
     Parameters
     ----------
@@ -60,7 +61,12 @@ class SparqlSource:
     pattern
         The graph pattern, without the braces around it: ``"?user ex:followers ?followers"``.
     key, value
-        The variables of the pattern that stand for the key and for the value.
+        The variables of the pattern that stand for the key and for the value. Where a key has
+        several values, ``max(price)``, ``min(price)``, ``mean(price)``, ``sum(price)``,
+        ``count()`` or ``sample(price)`` says what becomes of them; the endpoint does it, unless
+        ``typed`` or ``one_by_one``. For several values of a key, a mapping of names to variables.
+    text
+        The same for texts, which are shown.
     per_request
         How many keys a query asks for.
     one_by_one
@@ -80,9 +86,6 @@ class SparqlSource:
     typed
         Whether only literals with a datatype of numbers are numbers, as in SPARQL itself. If not,
         texts that read as numbers are, and truth values are 1 and 0.
-    pick
-        Which of several values of a key counts: ``"max"``, ``"min"``, ``"mean"`` or any,
-        ``"sample"``.
     headers, timeout, largest, verify
         As for :class:`~topwater.remote.http_source.HttpSource`.
 
@@ -107,7 +110,8 @@ class SparqlSource:
         pattern: str,
         *,
         key: str,
-        value: str,
+        value: Places,
+        text: Places | None = None,
         per_request: int | None = None,
         one_by_one: bool = False,
         method: Literal["POST", "GET"] = "POST",
@@ -117,15 +121,17 @@ class SparqlSource:
         datatype: str | None = None,
         lang: str | None = None,
         typed: bool = False,
-        pick: Pick | None = None,
         headers: Mapping[str, str] | None = None,
         timeout: float = 10.0,
         largest: int = LARGEST,
         verify: bool | str = True,
     ) -> None:
         self._service = Service.of(endpoint, headers, "endpoint")
-        self.key, self.value = require_name(key, "key"), require_name(value, "value")
-        self.pattern = checked_pattern(pattern, self.key, self.value)
+        self.key = require_name(key, "key")
+        self.wanted = tuple(_variable(each) for each in wanted_values(value, text))
+        self.names, self.text_names = names_of(self.wanted), text_names_of(self.wanted)
+        for each in self.wanted:
+            self.pattern = checked_pattern(pattern, self.key, each.place or self.key)
         self.prefixes = checked_prefixes(prefixes)
         self.one_by_one = one_by_one
         self.most = most_of(per_request, 1, 1) if one_by_one else most_of(per_request, 100, MOST)
@@ -136,9 +142,8 @@ class SparqlSource:
         self._lang = lang
         self._datatype = checked_datatype(datatype, self.prefixes, lang)
         self._typed = typed
-        self._pick: Pick | None = pick
-        if pick is not None:
-            choice_of(pick, tuple(PICKS), "pick")
+        # Where types count, only we know which values are numbers; SPARQL 1.0 merges none.
+        self._merges = not (typed or one_by_one) and all(each.merge for each in self.wanted)
         self._timeout = positive(timeout, "timeout")
         self._requester = Requester(largest=int(positive(largest, "largest")), verify=verify)
 
@@ -154,7 +159,7 @@ class SparqlSource:
         texts = [key_text(key) for key in given]
         asked = self._terms(given)
         if not asked:
-            return Matches().fetched(texts, time.monotonic() - began)
+            return Found(self.wanted).fetched(texts, time.monotonic() - began)
         try:
             ask = self._ask(self._query(asked))
         except KeyError:  # an environment variable is not set
@@ -162,7 +167,7 @@ class SparqlSource:
         reply = self._requester.request(ask, deadline, self._timeout)
         found = self._read(reply, asked)
         seconds = time.monotonic() - began
-        if isinstance(found, Matches):
+        if isinstance(found, Found):
             return found.fetched(texts, seconds)
         return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
 
@@ -201,7 +206,7 @@ class SparqlSource:
         ((text, term),) = terms.items()
         reply = self._requester.request(self._ask(self._query(terms)), None, self._timeout)
         found = self._read(reply, terms)
-        if not isinstance(found, Matches):
+        if not isinstance(found, Found):
             raise SourceError(
                 f"{self._service.shown} does not answer the pattern "
                 f"(status {reply.status}, {found.problem})",
@@ -209,13 +214,18 @@ class SparqlSource:
                 fix="check the pattern and its prefixes",
             )
         said = excerpt(reply.body, self._service.secrets())
-        reason = found.reason(text)
-        if not reason:
-            return Look(key, found.values[text], said, f"?{self.value}")
-        if reason == "not_found":
-            raise no_value(key, reason, f"the pattern, for {term}", "pattern", self._similar(term))
-        fix = "write MAX or SAMPLE around it" if reason == "doubled" else ""
-        raise no_value(key, reason, said, "value" if reason != "doubled" else "pattern", fix)
+        for at, wanted in enumerate(self.wanted):
+            reason = "" if wanted.text else found.matches(at).reason(text)
+            if reason == "doubled":
+                fix = f"say which of them counts, as max({wanted.place})"
+                raise no_value(key, reason, said, wanted.setting, fix)
+            if reason == "not_found" and wanted.merge != "count":
+                fix = self._similar(term)
+                raise no_value(key, reason, f"the pattern, for {term}", "pattern", fix)
+            if reason not in ("", "not_found"):
+                raise no_value(key, reason, said, wanted.setting)
+        where = ", ".join(f"?{wanted.place or self.key}" for wanted in self.wanted)
+        return look_of(found.fetched([text], 0.0), key, said, where)
 
     def _similar(self, term: str) -> str:
         """The predicate that was probably meant; what the endpoint knows of the key."""
@@ -251,19 +261,31 @@ class SparqlSource:
 
     def _query(self, terms: Mapping[str, str]) -> str:
         head = [f"PREFIX {name}: <{start}>" for name, start in self.prefixes.items()]
+        shown = " ".join(dict.fromkeys(each for each in self._shown() if each))
         if self.one_by_one:
             term = next(iter(terms.values()), "")
             pattern = substituted(self.pattern, self.key, term)
-            lines = [f"{self._select} ?{self.value} WHERE {{", pattern]
-        else:
-            block = f"VALUES ?{self.key} {{ {' '.join(terms.values())} }}"
-            lines = [f"{self._select} ?{self.key} ?{self.value} WHERE {{", block, self.pattern]
-        return "\n".join([*head, *lines, "}"])
+            return "\n".join([*head, f"{self._select} {shown or '*'} WHERE {{", pattern, "}"])
+        block = f"VALUES ?{self.key} {{ {' '.join(terms.values())} }}"
+        lines = [f"{self._select} ?{self.key} {shown} WHERE {{", block, self.pattern, "}"]
+        return "\n".join([*head, *lines, *([f"GROUP BY ?{self.key}"] if self._merges else [])])
+
+    def _shown(self) -> Iterator[str]:
+        """What is selected of each value that is wanted."""
+        for at, each in enumerate(self.wanted):
+            if not self._merges:
+                yield f"?{each.place}" if each.place else ""
+                continue
+            # As numbers: the greatest of texts is not that of the numbers that they write.
+            inside = f"STR(?{each.place})" if each.text else f"<{XSD}double>(?{each.place})"
+            inside = f"?{each.place or self.key}" if each.merge == "count" else inside
+            yield f"({_AGGREGATES[str(each.merge)]}({inside}) AS ?{_MERGED}{at})"
 
     @property
     def _select(self) -> str:
-        # The mean is that of all solutions, and equal ones count as often as they are there.
-        return "SELECT" if self._pick == "mean" else "SELECT DISTINCT"
+        # Of a mean, a sum and a count, equal solutions are parts as often as they are there.
+        whole = any(each.merge in ("mean", "sum", "count") for each in self.wanted)
+        return "SELECT" if whole or self._merges else "SELECT DISTINCT"
 
     def _ask(self, query: str) -> Ask:
         headers = {"Accept": _RESULTS} | self._service.sent_headers()
@@ -273,7 +295,7 @@ class SparqlSource:
         headers = {"Content-Type": "application/x-www-form-urlencoded"} | headers
         return Ask("POST", url, headers, urlencode({"query": query}).encode())
 
-    def _read(self, reply: Reply, asked: Mapping[str, str]) -> Matches | Reply:
+    def _read(self, reply: Reply, asked: Mapping[str, str]) -> Found | Reply:
         """What the endpoint said of the keys; or its reply, if that says nothing."""
         if reply.problem is not None:
             return reply
@@ -282,28 +304,35 @@ class SparqlSource:
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return Reply("garbled")
 
-    def _matches(self, rows: list[dict[str, Any]], asked: Mapping[str, str]) -> Matches:
+    def _matches(self, rows: list[dict[str, Any]], asked: Mapping[str, str]) -> Found:
         """Rows in which a key or a value is of another kind than asked for match nothing."""
-        found: dict[str, list[Any]] = {}
         if not isinstance(rows, list):
             raise TypeError("no rows")
+        by_key: dict[str, list[list[Any]]] = {}
         for row in rows:
             text = next(iter(asked)) if self.one_by_one else self._key_in(row)
-            value = row.get(self.value)
             if text in asked:
-                read = _typed_value if self._typed else _value
-                found.setdefault(text, []).append(None if value is None else read(value))
-        matches = Matches()
-        for text, values in found.items():
-            for each in values if self._pick is None else [self._picked(values, self._pick)]:
-                matches.add(text, each)
-        return matches
+                by_key.setdefault(text, []).append([*self._values_in(row)])
+        found = Found([each.merged for each in self.wanted] if self._merges else self.wanted)
+        for text, values in by_key.items():
+            for each in values:
+                if self._typed and len(values) > 1 and self.wanted[0].merge is not None:
+                    each = [OTHER_TYPE if value is None else value for value in each]
+                found.add(text, each)
+        return found
 
-    def _picked(self, values: list[Any], pick: Pick) -> Any:
-        if len(values) == 1:
-            return values[0]
-        found = PICKS[pick]([number(each) for each in values])
-        return OTHER_TYPE if self._typed and math.isnan(found) else found
+    def _values_in(self, row: Mapping[str, Any]) -> Iterator[Any]:
+        for at, wanted in enumerate(self.wanted):
+            name = f"{_MERGED}{at}" if self._merges else wanted.place or self.key
+            term = row.get(name)
+            if wanted.merge == "count" and not (wanted.place or self._merges):
+                yield row
+            elif term is None:
+                yield None
+            elif wanted.text or (wanted.merge == "count" and not self._merges):
+                yield str(term["value"])
+            else:
+                yield _typed_value(term) if self._typed else _value(term)
 
     def _key_in(self, row: Mapping[str, Any]) -> str:
         term = row[self.key]
@@ -311,6 +340,24 @@ class SparqlSource:
             return ""
         text = str(term["value"])
         return text[len(self._namespace) :] if text.startswith(self._namespace) else ""
+
+
+_MERGED = "topwater_merged_"
+_AGGREGATES = {
+    "max": "MAX",
+    "min": "MIN",
+    "mean": "AVG",
+    "sum": "SUM",
+    "count": "COUNT",
+    "sample": "SAMPLE",
+}
+
+
+def _variable(wanted: Wanted) -> Wanted:
+    """A value by the name of its variable, which may have its question mark."""
+    if wanted.merge == "count" and not wanted.place:
+        return wanted
+    return replace(wanted, place=require_name(wanted.place.removeprefix("?"), wanted.setting))
 
 
 def _typed_value(term: Mapping[str, Any]) -> Any:

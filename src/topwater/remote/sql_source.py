@@ -34,14 +34,25 @@ from topwater.remote.database_look import look_at, number_columns, similar
 from topwater.remote.database_rows import Asked, KeyKind
 from topwater.remote.databases import database
 from topwater.remote.look import Look, keys_of
-from topwater.remote.statements import MOST_ROWS, Lookup
+from topwater.remote.statements import MOST_ROWS, Lookup, OtherColumns
 from topwater.remote.threads import Crew
+from topwater.remote.wanted_values import Places, names_of, text_names_of
 from topwater.validation import checked_call, mapping_of, number_of, whole_of
 
 _MOST_KEYS = 30_000
 """SQLite takes 32,766 parameters a statement, PostgreSQL 65,535."""
 
-_KEPT = ("_lookup", "_url", "_password_env", "_secret", "_connect_args", "most", "timeout")
+_KEPT = (
+    "_lookup",
+    "names",
+    "text_names",
+    "_url",
+    "_password_env",
+    "_secret",
+    "_connect_args",
+    "most",
+    "timeout",
+)
 """What a pickle holds: settings, and no connection."""
 
 _AT_ONCE = 32
@@ -81,9 +92,15 @@ class SqlSource:
         Where values stand: a table (``users`` or ``sales.users``; a name that has a dot stands in
         double quotes), the column with its keys, and the one with their values. Names are quoted
         where needed. On PostgreSQL a key column that is not a number, text or UUID is compared as
-        text, which uses no index on it.
+        text, which uses no index on it. Where a key has several rows, ``max(price)``,
+        ``min(price)``, ``mean(price)``, ``sum(price)``, ``count()`` or ``sample(price)`` says
+        what becomes of them; the database does it. For several values of a key, a list of
+        columns, or a mapping of names to them.
+    text
+        The same for texts, which are shown.
     query
-        Or: a SELECT of keys and values, with the parameter ``:keys``.
+        Or: a SELECT of keys and values, with the parameter ``:keys``. For several values,
+        ``value`` and ``text`` name its columns.
     per_request
         The most keys that one statement has.
     timeout
@@ -115,14 +132,17 @@ class SqlSource:
         *,
         table: str | None = None,
         key: str | None = None,
-        value: str | None = None,
+        value: Places | None = None,
+        text: Places | None = None,
         query: str | None = None,
         per_request: int = 500,
         timeout: float = 10.0,
         connect_args: Mapping[str, Any] | None = None,
         password_env: str | None = None,
     ) -> None:
-        self._lookup = Lookup(table, key, value, query)
+        self._lookup = Lookup(table, key, value, query, text)
+        self.names = names_of(self._lookup.wanted)
+        self.text_names = text_names_of(self._lookup.wanted)
         self._url, self._password_env = read_url(url, password_env)
         self._secret = "url" if password_env is None else "password_env"
         given = {} if connect_args is None else connect_args
@@ -207,7 +227,7 @@ class SqlSource:
     def _answer(self, call: Call, asked: Asked) -> Fetched:
         try:
             return self._looked_up(call, asked)
-        except Unset:
+        except (Unset, OtherColumns):
             return asked.failed("client")
         except Exception as error:  # the contract is to raise nothing
             problem = self._database.problem(error, call.connecting)
@@ -218,24 +238,24 @@ class SqlSource:
     def _looked_up(self, call: Call, asked: Asked) -> Fetched:
         with self._begun(call) as connection:
             rows = self._rows(connection, asked)
-            if rows is None:
-                return asked.failed("client")
             self._database.end(connection)
         if len(rows) == MOST_ROWS:
             return asked.failed("large")
-        return asked.answer((row[0], row[1]) for row in rows)
+        return asked.answer(rows, self._lookup.arriving)
 
-    def _rows(self, connection: sa.Connection, asked: Asked) -> Sequence[Any] | None:
-        """What the database says of the keys; None if that is not a key and a value."""
+    def _rows(self, connection: sa.Connection, asked: Asked) -> Sequence[tuple[Any, ...]]:
+        """What the database says of the keys: each row has one, and what is wanted of it."""
         kind = self._kind or self._learn(connection)
         keys = asked.bound(kind)
         if not keys:
             return []
-        statement = self._lookup.statement(kind, self._database.is_postgres)
+        database = self._database
+        statement = self._lookup.statement(kind, database.is_postgres, database.is_sqlite)
         result = connection.execute(statement, {"keys": keys})
-        rows = result.fetchmany(MOST_ROWS) if len(result.keys()) == 2 else None
-        result.close()
-        return rows
+        try:
+            return [*self._lookup.rows([*result.keys()], result.fetchmany(MOST_ROWS))]
+        finally:
+            result.close()
 
     def _learn(self, connection: sa.Connection) -> KeyKind:
         """How keys are bound, which the column's type decides."""
@@ -304,7 +324,7 @@ class SqlSource:
             return tried
         asked = Asked.of(keys_of(key))
         with self._begun(call) as connection:
-            rows = self._rows(connection, asked) or []
+            rows = self._rows(connection, asked)
             columns = number_columns(connection, self._lookup)
         return look_at(rows, asked, key, self._lookup, columns)
 
@@ -312,7 +332,10 @@ class SqlSource:
         """True if all is well, or what to raise."""
         try:
             with self._begun(call) as connection:
-                columns = len(self._probe(connection))
+                names = [str(each[0]) for each in self._probe(connection)]
+            [*self._lookup.rows(names, [])]
+        except OtherColumns as error:
+            return self._error("client", "query", str(error))
         except Unset as error:
             return self._error("client", self._secret, f"{error} is not set in the environment")
         except Exception as error:  # whatever the driver raises
@@ -320,9 +343,7 @@ class SqlSource:
             said = _words(error)
             blamed = self._to_blame(said, call.connecting)
             return self._error(problem, blamed, said, self._advice(blamed, call))
-        if columns == 2:
-            return True
-        return self._error("client", "query", f"yields {columns} columns, not a key and a value")
+        return True
 
     def _to_blame(self, said: str, connecting: bool) -> str:
         """The setting that an error speaks of."""

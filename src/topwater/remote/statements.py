@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,6 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from topwater.errors import QueryError
 from topwater.remote.database_rows import KeyKind
+from topwater.remote.wanted_values import Places, Wanted, names_of, wanted_values
 
 MOST_ROWS = 50_000
 """Rows read for one request. More of them are not a look-up by key."""
@@ -21,9 +24,13 @@ _QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?(?:\*/|\Z)
 _SELECT = re.compile(r"[\s(]*+(?:select|with|values)\b", re.IGNORECASE)
 
 
+class OtherColumns(LookupError):
+    """A query yields other columns than those that are wanted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where a key's value stands: two columns of a table, or a query of one's own.
+    """Where a key's value stands: columns of a table, or a query of one's own.
 
     Examples
     --------
@@ -34,8 +41,10 @@ class Lookup:
 
     table: str | None = None
     key: str | None = None
-    value: str | None = None
+    value: Places | None = None
     query: str | None = None
+    text: Places | None = None
+    wanted: tuple[Wanted, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if (self.table is None) == (self.query is None):
@@ -46,31 +55,42 @@ class Lookup:
             )
         for name in ("table", "key", "value") if self.query is None else ("query",):
             given = getattr(self, name)
+            if name == "value" and isinstance(given, list | tuple | Mapping):
+                continue
             if type(given) is not str or not given.strip() or "\0" in given:
                 raise QueryError(f"{given!r} is not a name", field=name, fix=f"name the {name}")
+        of_query = self.query is not None and self.value is None and self.text is None
+        wanted = (Wanted("", ""),) if of_query else wanted_values(self.value, self.text)
+        object.__setattr__(self, "wanted", wanted)
         if self.query is not None:
-            object.__setattr__(self, "query", checked(self.query))
-            if self.key is not None or self.value is not None:
+            object.__setattr__(self, "query", checked(self.query, several=not of_query))
+            if self.key is not None or not (of_query or names_of(wanted)):
                 raise QueryError(
                     "a query says itself what the key and the value are",
                     field="key" if self.key is not None else "value",
-                    fix="leave it out: the query's first column is the key, its second the value",
+                    fix="leave it out: the query's first column is the key, its second the value; "
+                    'for several write value=["price", "stock"]',
                 )
         else:
             _ = self.parts
 
-    def statement(self, kind: KeyKind, postgres: bool = False) -> sa.Executable:
+    def statement(
+        self, kind: KeyKind, postgres: bool = False, sqlite: bool = False
+    ) -> sa.Executable:
         """The statement that looks up the values of the parameter ``keys``."""
         if self.query is not None:
             return _own(self.query, MOST_ROWS if postgres else None)
-        key, value = self._columns()
-        if kind == "other":
-            key = sa.cast(key, sa.Text)
+        key, *values = self._columns()
+        shown = sa.cast(key, sa.Text) if kind == "other" else key
+        found = sa.select(shown, *(self._merged(values, sqlite) if self.merges else values))
         if postgres:
             bound = sa.bindparam("keys", type_=ARRAY(_TYPES[kind]))
-            return sa.select(key, value).where(key == sa.func.any(bound)).limit(MOST_ROWS)
-        inside = key.in_(sa.bindparam("keys", expanding=True))
-        return sa.select(key, value).where(inside).limit(MOST_ROWS)
+            found = found.where(shown == sa.func.any(bound))
+        else:
+            found = found.where(key.in_(sa.bindparam("keys", expanding=True)))
+        if self.merges:
+            found = found.group_by(shown, *([sa.func.hex(key)] if sqlite else []))
+        return found.limit(MOST_ROWS)
 
     def probe(self, postgres: bool = False) -> sa.Executable:
         """A statement with the same columns and no rows; its parameter ``keys`` is one NULL."""
@@ -78,11 +98,68 @@ class Lookup:
             return _own(self.query, 0 if postgres else None)
         return sa.select(*self._columns()).where(sa.false())
 
-    def _columns(self) -> tuple[sa.ColumnElement[Any], sa.ColumnElement[Any]]:
+    @property
+    def merges(self) -> bool:
+        """Whether the database itself makes one value of several; a query of one's own does so."""
+        return self.table is not None and all(each.merge is not None for each in self.wanted)
+
+    @property
+    def arriving(self) -> tuple[Wanted, ...]:
+        """What is wanted, as its rows come."""
+        return tuple(each.merged for each in self.wanted) if self.merges else self.wanted
+
+    def rows(self, names: Sequence[str], rows: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        """Keys and values, in the order in which they are wanted.
+
+        Raises
+        ------
+        OtherColumns
+            If a query yields other columns than those.
+        """
+        at = self._at(names)
+        for row in rows:
+            values = (row[place] for place in at)
+            if self.merges:  # the greatest of texts is not that of the numbers they write
+                told = zip(self.wanted, values, strict=True)
+                yield (row[0], *(_merged_number(wanted, value) for wanted, value in told))
+            else:
+                yield (row[0], *values)
+
+    def _at(self, names: Sequence[str]) -> list[int]:
+        """Where the values stand in a row."""
+        if self.query is None or not names_of(self.wanted):
+            if len(names) != 1 + len(self.wanted):
+                raise OtherColumns(f"yields {len(names)} columns, not a key and a value")
+            return [*range(1, len(names))]
+        found = {name: at for at, name in enumerate(names) if at}
+        for each in self.wanted:
+            if each.place not in found:
+                raise OtherColumns(f"yields no column {each.place} beside its first, the key")
+        return [found[each.place] for each in self.wanted]
+
+    def _columns(self) -> tuple[sa.ColumnElement[Any], ...]:
         *schema, name = self.parts
-        key, value = str(self.key), str(self.value)
-        table = sa.table(name, sa.column(key), sa.column(value), schema=".".join(schema) or None)
-        return table.c[key], table.c[value]
+        places = dict.fromkeys([str(self.key), *(each.place for each in self.wanted if each.place)])
+        columns: list[sa.ColumnClause[Any]] = [sa.column(place) for place in places]
+        table = sa.table(name, *columns, schema=".".join(schema) or None)
+        one: sa.ColumnElement[Any] = sa.literal_column("1")  # of which a count is one of rows
+        values = [table.c[each.place] if each.place else one for each in self.wanted]
+        return (table.c[str(self.key)], *values)
+
+    def _merged(
+        self, values: Sequence[sa.ColumnElement[Any]], sqlite: bool
+    ) -> list[sa.ColumnElement[Any]]:
+        told = zip(self.wanted, values, strict=True)
+        found = [_AGGREGATES[str(each.merge)](value) for each, value in told]
+        if not sqlite:
+            return found
+        # SQLite takes any text in a sum for 0. Of the names of its types, that of texts is last.
+        return [
+            sa.case((sa.func.max(sa.func.typeof(value)) == "text", "text"), else_=each)
+            if wanted.merge in ("sum", "mean")
+            else each
+            for wanted, value, each in zip(self.wanted, values, found, strict=True)
+        ]
 
     @property
     def parts(self) -> list[str]:
@@ -103,6 +180,20 @@ class Lookup:
         return parts
 
 
+_AGGREGATES: Mapping[str, Callable[[Any], sa.ColumnElement[Any]]] = {
+    "max": sa.func.max,
+    "min": sa.func.min,
+    "mean": sa.func.avg,
+    "sum": sa.func.sum,
+    "count": sa.func.count,
+    "sample": sa.func.min,
+}
+
+
+def _merged_number(wanted: Wanted, value: Any) -> Any:
+    return math.nan if isinstance(value, str) and not wanted.text else value
+
+
 _TYPES: dict[KeyKind, sa.types.TypeEngine[Any]] = {
     "whole": sa.BigInteger(),
     "decimal": sa.Numeric(),
@@ -118,8 +209,15 @@ def _own(query: str, limit: int | None) -> sa.TextClause:
     return sa.text(text).bindparams(sa.bindparam("keys", expanding=True))
 
 
-def checked(query: str) -> str:
+def checked(query: str, *, several: bool = False) -> str:
     """A query that can be asked: one SELECT of two columns with the parameter ``:keys``.
+
+    Parameters
+    ----------
+    query
+        As the user wrote it.
+    several
+        Whether it has more columns than two, which are told apart by their names.
 
     Raises
     ------
@@ -148,7 +246,7 @@ def checked(query: str) -> str:
     if not _SELECT.match(bare):
         raise QueryError("does not begin with select", field="query", fix=fix)
     columns = _count_columns(bare)
-    if columns is not None and columns != 2:
+    if columns is not None and columns != 2 and not several:
         raise QueryError(f"yields {columns} columns, not a key and a value", field="query", fix=fix)
     return query
 

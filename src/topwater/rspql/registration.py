@@ -110,9 +110,11 @@ def source_for(
         return KeySource(remote.source(rest), full_name(given.get("namespace", ""), prefixes or {}))
     if isinstance(given, Mapping):
         settings = {n: value for n, value in given.items() if n not in ("kind", "url")}
-        settings = {"typed": service.typed, "pick": service.pick} | settings
+        settings = {"typed": service.typed} | settings | asked(service)
+        if service.pick is not None:
+            settings["value"] = f"{service.pick}({service.value})"
         url = str(given.get("url", "")).removeprefix("sparql+")
-        return TermSource(url, settings | asked(service))
+        return TermSource(url, settings)
     if not callable(getattr(given, "fetch", None)):
         raise QueryError(
             f"a {type(given).__name__} is not a source",
