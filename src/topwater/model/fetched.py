@@ -68,6 +68,12 @@ class Fetched:
         return Fetched(np.full(count, np.nan), np.ones(count, np.bool_))
 
     @staticmethod
+    def failed(count: int, why: str, seconds: float = 0.0) -> Fetched:
+        """So many keys that were not answered, all for the same reason."""
+        lost = np.full(count, np.nan)
+        return Fetched(lost, np.zeros(count, np.bool_), seconds, np.full(count, why, object))
+
+    @staticmethod
     def joined(parts: Sequence[Fetched], seconds: float) -> Fetched:
         """What several calls gave, one after the other; at least one."""
         waits = [part.wait for part in parts if part.wait is not None]

@@ -37,6 +37,7 @@ def http(
     largest: int = LARGEST,
     verify: bool | str = True,
     missing: Iterable[int] = (404, 410),
+    errors: str | None = None,
     remembered: int = 256,
     at_once: int = 4,
     rate: float | Limit | None = None,
@@ -55,8 +56,11 @@ def http(
     value, text, key
         The paths to the value, or by name to several values and texts, and to the key, in what the
         service answers.
-    per_request, separator, method, body, headers, timeout, largest, verify, missing, remembered
-        How it is asked: see :class:`topwater.remote.http_source.HttpSource`.
+    per_request, separator, method, body, headers, timeout, largest, verify
+        How it is asked: see
+        :class:`topwater.remote.http_source.HttpSource`.
+    missing, errors, remembered
+        What its replies mean: see :class:`topwater.remote.http_source.HttpSource`.
     at_once, rate, retries, breaker, at_start, record, name
         What keeps it in bounds: see :func:`topwater.remote.stack`. The name is the host, unless
         another is given.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from topwater.errors import SourceError
 from topwater.model import Key
 from topwater.remote.json_advice import advice
-from topwater.remote.json_path import Misfit
+from topwater.remote.json_path import Misfit, Path
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import key_text
 from topwater.remote.look import Look, NoValue, UnknownKey, excerpt, key_shown, look_of, no_value
@@ -57,6 +57,26 @@ def look_at(
             fix="give the address at which the service answers in JSON",
         ) from None
     return _read(document, reply.body, key, reader, said)
+
+
+def told_errors(body: bytes, path: Path) -> Any:
+    """What a document tells of errors; None if it is nothing, or empty."""
+    try:
+        return next((each for each in path.values(json.loads(body)) if each), None)
+    except (ValueError, RecursionError):
+        return None
+
+
+def require_no_errors(reply: Reply, path: Path | None, service: Service) -> None:
+    """Raise ``SourceError`` if a reply tells of errors, with what it tells."""
+    told = None if path is None or reply.problem is not None else told_errors(reply.body, path)
+    if told is not None and path is not None:
+        raise SourceError(
+            f"{service.shown} tells at {path.text}: "
+            f"{excerpt(json.dumps(told, ensure_ascii=False), service.secrets())}",
+            field="body",
+            fix="correct what is sent, or see the service's own log",
+        )
 
 
 def _read(document: Any, body: bytes, key: Key, reader: Reader, said: str) -> Look:

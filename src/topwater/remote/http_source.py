@@ -6,14 +6,15 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
 from topwater.model import Fetched, Key, KeyArray, Millis
 from topwater.remote.found_values import Found
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.http_look import look_at
-from topwater.remote.json_path import Misfit
+from topwater.remote.http_look import look_at, require_no_errors, told_errors
+from topwater.remote.json_path import Misfit, Path
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import failed, key_text
 from topwater.remote.look import Look, no_value
@@ -71,6 +72,9 @@ class HttpSource:
         Whether certificates are checked; or the file with the authorities to trust.
     missing
         For one key a request: what statuses say that the service does not know the key.
+    errors
+        The path to what tells errors in a document, as GraphQL does: if there is something, the
+        request fails as ``"server"``, whatever else came.
     remembered
         How many answers are kept for services that tell whether something changed (``ETag``,
         ``Last-Modified``). Only for GET.
@@ -106,6 +110,7 @@ class HttpSource:
         largest: int = LARGEST,
         verify: bool | str = True,
         missing: Iterable[int] = (404, 410),
+        errors: str | None = None,
         remembered: int = 256,
     ) -> None:
         self._service = Service.of(url, headers)
@@ -116,6 +121,7 @@ class HttpSource:
             else most_of(per_request, 1, 1, fix="write {keys} for many keys a request")
         )
         self._reader = Reader.of(value, key, many=self._template.many, text=text)
+        self._errors = None if errors is None else Path.parse(errors, "errors")
         self.names = names_of(self._reader.wanted)
         self.text_names = text_names_of(self._reader.wanted)
         self._method = _method(method, body)
@@ -208,6 +214,7 @@ class HttpSource:
         now = int(time.time() * 1_000) if self._now is None else self._now
         ask = self._ask({text: key}, now if self._template.timed else None, {})
         reply = self._requester.request(ask, None, self._timeout)
+        require_no_errors(reply, self._errors, self._service)
         return look_at(reply, key, self._reader, self._service, self._missing)
 
     def close(self) -> None:
@@ -243,6 +250,8 @@ class HttpSource:
             return reply
         if reply.status == 304:
             return reply if known is None else known
+        if self._errors is not None and told_errors(reply.body, self._errors):
+            return replace(reply, problem="server")
         try:
             return self._reader.read(reply.body, asked)
         except (Misfit, ValueError, RecursionError):

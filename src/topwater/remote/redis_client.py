@@ -57,16 +57,15 @@ class Address:
     verify: bool | str | None
 
     @staticmethod
-    def of(url: Any, verify: bool | str = True) -> Address:
+    def of(url: Any, verify: Any = True) -> Address:
         """From an address with the scheme ``redis`` or ``rediss``."""
         read = _split(url)
         if read is None or read.scheme not in ("redis", "rediss") or not read.hostname:
             raise _wrong("is not the address of a Redis server")
-        port = 6379 if read.port is None else read.port
-        db = read.path.strip("/") or "0"
+        db, port = read.path.strip("/") or "0", read.port or 6379
         if read.query or read.fragment or "@" in read.path or not re.fullmatch("[0-9]{1,5}", db):
             raise _wrong("has more than a host, a port and the number of a database")
-        if not isinstance(verify, bool | str) or verify == "":
+        if verify == "" or not isinstance(verify, bool | str):
             fix = "name the file with the authorities to trust, or leave it out"
             raise QueryError("is not a file", field="verify", fix=fix)
         user, password = read.username or "", read.password or ""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from topwater.model import Fetched, Key, KeyArray, Millis
 from topwater.problems import Problem
 from topwater.protocols import Seeks, Source
@@ -83,5 +81,4 @@ def failed(keys: KeyArray, problem: Problem, seconds: float = 0.0) -> Fetched:
     >>> failed(np.array([7, 8]), "late").problems()
     {'late': 2}
     """
-    why = np.full(len(keys), problem, object)
-    return Fetched(np.full(len(keys), np.nan), np.zeros(len(keys), bool), seconds, why)
+    return Fetched.failed(len(keys), problem, seconds)
