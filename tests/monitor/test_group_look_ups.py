@@ -134,12 +134,18 @@ class TestGroupLookUps:
         assert together.run(0, [group(), group(demand())])[0] == []
         assert source.calls == []
 
-    def test_a_ranking_that_wants_more_asks_by_itself(self) -> None:
-        together = looking_up(Scripted({1: 1.0}))
+    def test_what_some_want_after_that_is_asked_for_together_again(self) -> None:
+        source = Scripted({each: float(each) for each in range(6)})
+        together = looking_up(source)
         together.begin()
-        ((first, second),) = together.run(0, [group(demand(1), demand(2))])
-        assert first is not None
-        assert second is None
+        groups = [group(demand(1), demand(2)), group(demand(3)), group(demand(4), demand(5))]
+        found = together.run(0, groups)
+        assert [sorted(call) for call in source.calls] == [[1, 3, 4], [2, 5]]
+        assert [[got.values.tolist() for got in each if got] for each in found] == [
+            [[1.0], [2.0]],
+            [[3.0]],
+            [[4.0], [5.0]],
+        ]
 
     def test_numbers_and_texts_are_asked_for_apart(self) -> None:
         source = Scripted({1: 1.0, "a": 2.0})

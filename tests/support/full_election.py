@@ -209,7 +209,7 @@ class FullRefresher(Refresher):
         top = order[: self.terms.k]
         fetched = self.replica.fetched[slots[top]]
         lacking = int(np.count_nonzero(self.values.lacking(slots)))
-        freshness = self._freshness(look_ups, *accuracy, lacking)
+        freshness = self._ranker.freshness(look_ups, *accuracy, lacking)
         return Ranking(
             rows=top,
             scores=scores[top],

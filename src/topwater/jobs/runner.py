@@ -151,7 +151,7 @@ def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
         port=job.live.port,
         values=() if job.plan else job.query.names_taken,
         remote="" if refresh is None else refresh.remote,
-        budget=None if refresh is None else refresh.budget.fetches,
+        budget=None if refresh is None else refresh.budget.limit,
     )
 
 

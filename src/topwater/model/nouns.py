@@ -221,6 +221,9 @@ class Freshness:
         Whether keys were asked for, and none of them brought a usable value: a problem with the
         source, or with its settings. The answer's ``problems`` say why. Keys that are merely
         unknown to a source that knows others don't count.
+    out_of_reach
+        For a budget with ``at_most``: whether all of it was spent, and answers are less right than
+        asked all the same, on average over the last ones.
     """
 
     fetched: int
@@ -231,6 +234,7 @@ class Freshness:
     missed: bool
     without_value: int = 0
     nothing_usable: bool = False
+    out_of_reach: bool = False
 
     @property
     def facts(self) -> list[str]:
@@ -240,6 +244,7 @@ class Freshness:
         facts.append(f"{self.fetched} looked up")
         facts += [f"{self.failed} failed"] if self.failed else []
         facts += [f"{self.bad} without a number"] if self.bad else []
+        facts += ["the accuracy asked for is out of reach"] if self.out_of_reach else []
         return [*facts, "less accurate than asked"] if self.missed else facts
 
 

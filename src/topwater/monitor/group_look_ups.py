@@ -21,7 +21,7 @@ import numpy as np
 from topwater.model import Fetched, IntArray, KeyArray, Millis
 from topwater.monitor.remote_part import RemotePart
 from topwater.replica.budget import Budget, Purse
-from topwater.replica.look_ups import Demand, LookingUp, alone, ask, pay
+from topwater.replica.look_ups import Demand, LookingUp, ask, pay
 from topwater.replica.time_left import TimeLeft
 
 T = TypeVar("T")
@@ -49,21 +49,21 @@ class GroupLookUps:
         """A window begins; how many keys could be looked up by its deadline, if there is one."""
         self._time.begin()
         self._time.start_window()
-        return None if self._deadline is None else self._purse.allowance()
+        return self._in_time(self._deadline)
 
     def run(self, window: int, groups: Sequence[LookingUp[T]]) -> list[T]:
-        """What becomes of the groups of a window that began: all elect, then all are told."""
+        """What becomes of the groups of a window that began: all elect, then all are told.
+
+        Some may want more once they know what came; they are asked for together again.
+        """
         results: dict[int, T] = {}
-        demands: dict[int, Demand] = {}
-        for at, group in enumerate(groups):
-            try:
-                demands[at] = next(group)
-            except StopIteration as done:
-                results[at] = done.value
-        came = self._looked_up(window, [*demands.values()])
-        self._time.end_fetch()
-        for at, got in zip(demands, came, strict=True):
-            results[at] = _finished(groups[at], got)
+        most = self._in_time(self._deadline)
+        demands = _advanced(groups, dict.fromkeys(range(len(groups))), results)
+        while demands:
+            came = self._looked_up(window, [*demands.values()], most)
+            self._time.end_fetch(sum(got.seconds for got in came))
+            demands = _advanced(groups, dict(zip(demands, came, strict=True)), results)
+            most = self._in_time(self._time.for_fetching(self._deadline))
         self._time.end_window()
         return [results[at] for at in range(len(groups))]
 
@@ -75,9 +75,12 @@ class GroupLookUps:
         """Take over what :meth:`facts` gave."""
         self._purse.seconds_per_fetch = facts["seconds_per_fetch"]
 
-    def _looked_up(self, window: int, demands: Sequence[Demand]) -> list[Fetched]:
-        """What came for the first keys of each demand."""
-        most = None if self._deadline is None else self._purse.allowance()
+    def _in_time(self, seconds: float | None) -> int | None:
+        """How many keys can be looked up in so many seconds: one at least, or nothing is learnt."""
+        return None if seconds is None else max(1, self._purse.fetches_within(seconds))
+
+    def _looked_up(self, window: int, demands: Sequence[Demand], most: int | None) -> list[Fetched]:
+        """What came for the first keys of each demand, and of at most so many keys."""
         came: dict[int, Fetched] = {}
         for rows in _by_kind(demands):
             granted = grant([demands[at] for at in rows], window, most)
@@ -172,11 +175,14 @@ def _by_kind(demands: Sequence[Demand]) -> list[list[int]]:
     return [*kinds.values()]
 
 
-def _finished(ranking: LookingUp[T], got: Fetched) -> T:
-    """The end of a ranking that is told what came; should it want more, it asks by itself."""
-    try:
-        ranking.send(got)
-    except StopIteration as done:
-        found: T = done.value
-        return found
-    return alone(ranking)
+def _advanced(
+    groups: Sequence[LookingUp[T]], told: Mapping[int, Fetched | None], results: dict[int, T]
+) -> dict[int, Demand]:
+    """What some rankings want next, each told what came for it; the results of those that end."""
+    demands: dict[int, Demand] = {}
+    for at, got in told.items():
+        try:
+            demands[at] = groups[at].send(got)
+        except StopIteration as done:
+            results[at] = done.value
+    return demands

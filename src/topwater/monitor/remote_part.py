@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from topwater.errors import QueryError
 from topwater.model import Answer, Shard
+from topwater.monitor.accuracy_log import AccuracyLog
 from topwater.monitor.source_log import SourceLog
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
@@ -30,14 +31,17 @@ class RemotePart:
         By which deadlines count.
     shard
         Which part of the keys the rankings see, and so of the budget they get.
-    log
-        Where it is said that nothing usable comes from the source.
+    logs
+        Where it is said that nothing usable comes from the source, or that answers can't be as
+        right as was asked.
     """
 
     source: Guarded
     clock: Clock
     shard: Shard = _WHOLE
-    log: SourceLog = field(default_factory=SourceLog)
+    logs: tuple[SourceLog, AccuracyLog] = field(
+        default_factory=lambda: (SourceLog(), AccuracyLog())
+    )
 
     @staticmethod
     def of(
@@ -81,7 +85,8 @@ class RemotePart:
 
     def hear(self, answer: Answer) -> None:
         """One more window was answered."""
-        self.log.hear(answer)
+        for log in self.logs:
+            log.hear(answer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from topwater.monitor.loop import TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.monitor.remote_part import RemoteElsewhere
-from topwater.monitor.shards import merge, require_buckets
+from topwater.monitor.shards import merge_for, require_buckets
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -125,7 +125,4 @@ class ShardedMonitor:
         windows = list(zip(*closed, strict=True))
         if self._ranking is not None:
             return self._ranking.answers(windows)
-        query = self.query
-        accuracy = None if query.refresh is None else query.refresh.budget.accuracy
-        smallest = query.score.order == "smallest"
-        return [merge(each, query.k, smallest=smallest, accuracy=accuracy) for each in windows]
+        return [merge_for(self.query, each) for each in windows]

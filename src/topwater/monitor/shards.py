@@ -40,6 +40,8 @@ from topwater.model import (
     LookUp,
     Row,
 )
+from topwater.query import TopKQuery
+from topwater.replica.utility import Aim
 from topwater.tables import keys_from_arrow
 
 BUCKETS = 256
@@ -88,7 +90,26 @@ def _hashes(keys: pa.Array) -> IntArray:
     return np.asarray(each[coded.indices.to_numpy(zero_copy_only=False)])
 
 
-def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float | None) -> Answer:
+def merge_for(query: TopKQuery, answers: Sequence[Answer]) -> Answer:
+    """The answer of a window to a query, from those that its shards gave."""
+    refresh = query.refresh
+    return merge(
+        answers,
+        query.k,
+        smallest=query.score.order == "smallest",
+        accuracy=None if refresh is None else refresh.budget.accuracy,
+        measure="accuracy" if refresh is None else refresh.measure,
+    )
+
+
+def merge(
+    answers: Sequence[Answer],
+    k: int,
+    *,
+    smallest: bool,
+    accuracy: float | None,
+    measure: Aim = "accuracy",
+) -> Answer:
     """The answer of a window, from those that its shards gave.
 
     Parameters
@@ -99,8 +120,9 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         How many items the answer has.
     smallest
         Whether the smallest scores are best.
-    accuracy
-        The precision asked for, if one was.
+    accuracy, measure
+        How right answers are to be, if that was asked; by precision for ``"accuracy"``, else by
+        nDCG.
     """
     first = answers[0]
     if len(answers) == 1:
@@ -108,7 +130,8 @@ def merge(answers: Sequence[Answer], k: int, *, smallest: bool, accuracy: float 
         return replace(first, exact=False) if in_vain else first
     rows = [(row, at) for at, answer in enumerate(answers) for row in answer.rows]
     best = _order([row for row, _ in rows], smallest=smallest)[:k]
-    freshness = _freshness(answers, [rows[at][1] for at in best], accuracy)
+    freshness = _freshness(answers, [rows[at][1] for at in best])
+    freshness = _compared(freshness, accuracy, measure)
     in_vain = freshness is not None and freshness.nothing_usable
     return Answer(
         first.window,
@@ -137,26 +160,35 @@ def _order(rows: list[Row], *, smallest: bool) -> list[int]:
     return [int(at) for at in np.lexsort((items.key, -items.time, -items.score))]
 
 
-def _freshness(
-    answers: Sequence[Answer], shown: list[int], accuracy: float | None
-) -> Freshness | None:
+def _freshness(answers: Sequence[Answer], shown: list[int]) -> Freshness | None:
     """What the shards did, together. Each estimate counts by the rows that its shard has."""
     found = [answer.freshness for answer in answers]
     known = [fresh for fresh in found if fresh is not None]
     if len(known) < len(found):
         return None
     weights = np.bincount(shown, minlength=len(known)) if shown else np.ones(len(known))
-    precision = _average([fresh.precision for fresh in known], weights)
     return Freshness(
         fetched=sum(fresh.fetched for fresh in known),
         failed=sum(fresh.failed for fresh in known),
         bad=sum(fresh.bad for fresh in known),
-        precision=precision,
+        precision=_average([fresh.precision for fresh in known], weights),
         ndcg=_average([fresh.ndcg for fresh in known], weights),
-        missed=accuracy is not None and precision < accuracy,
+        missed=False,
         without_value=sum(fresh.without_value for fresh in known),
         nothing_usable=_nothing_usable(known),
+        out_of_reach=any(fresh.out_of_reach for fresh in known),
     )
+
+
+def _compared(
+    freshness: Freshness | None, accuracy: float | None, measure: Aim
+) -> Freshness | None:
+    """With what is to be said of it where so much accuracy was asked."""
+    if freshness is None or accuracy is None:
+        return freshness
+    found = freshness.precision if measure == "accuracy" else freshness.ndcg
+    missed = found < accuracy
+    return replace(freshness, missed=missed, out_of_reach=missed and freshness.out_of_reach)
 
 
 def _nothing_usable(shards: Sequence[Freshness]) -> bool:

@@ -1,4 +1,4 @@
-"""How much may be spent on a window: fetches, or a deadline from which their number follows."""
+"""How much may be spent on a window: fetches, or what a deadline or an accuracy makes of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Omitted(int):
 @checked_call("budget")
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What refreshing may cost: so many fetches, so much time, or no limit.
+    """What refreshing may cost: fetches, time, as little as reaches an accuracy, or no limit.
 
     **An omitted number** means the same wherever a budget is written, in Python, in a mapping, in a
     job or in RSP-QL: 7 fetches for each window, unless a deadline is given. There is no limit only
@@ -68,15 +68,22 @@ class Budget:
         a deadline has nothing to carry over, and neither has a budget without a limit.
     accuracy
         The precision@k that answers should have; one that is estimated to miss it is marked.
+        With ``at_most`` it is a set-point, and decides how much is spent.
+    at_most
+        Fetch as few keys as make answers as right as ``accuracy`` says, on average over windows,
+        and never more than so many for one. What is right follows from the aim of the policy:
+        precision@k for ``"accuracy"``, nDCG@k for ``"relevance"``. A deadline may stand beside it.
 
     Examples
     --------
     >>> Budget()
-    Budget(fetches=7, deadline=None, carry_over=False, accuracy=None)
+    Budget(fetches=7, deadline=None, carry_over=False, accuracy=None, at_most=None)
     >>> Budget.of({"accuracy": 0.9}) == Budget(accuracy=0.9) == Budget(7, accuracy=0.9)
     True
-    >>> Budget.of({"deadline": "2 s"})
-    Budget(fetches=None, deadline=2000, carry_over=False, accuracy=None)
+    >>> Budget.of({"deadline": "2 s"}).deadline, Budget.of({"deadline": "2 s"}).fetches
+    (2000, None)
+    >>> Budget.of({"accuracy": 0.95, "at_most": 50}).in_words
+    'as few look-ups as make answers 0.95 right, at most 50 a window'
     >>> Budget.of(None) == Budget(fetches=None), Budget(fetches=None).unlimited
     (True, True)
     """
@@ -85,15 +92,20 @@ class Budget:
     deadline: Millis | None = None
     carry_over: bool = False
     accuracy: float | None = None
+    at_most: int | None = None
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
+        if self.at_most is not None:
+            fix = "how many keys may be fetched for a window, if the accuracy needs them?"
+            put("at_most", whole_of(self.at_most, "budget.at_most", 1, fix=fix))
         if self.deadline is not None:
             fix = "how long after its close may a window's answer come?"
             span = millis(self.deadline, field="budget.deadline")
             put("deadline", whole_of(span, "budget.deadline", 1, fix=fix))
         if isinstance(self.fetches, _Omitted):
-            put("fetches", int(self.fetches) if self.deadline is None else None)
+            limited = self.deadline is not None or self.at_most is not None
+            put("fetches", None if limited else int(self.fetches))
         if self.fetches is not None:
             fix = "how many keys may be fetched for each window?"
             put("fetches", whole_of(self.fetches, "budget.fetches", 0, fix=fix))
@@ -104,13 +116,21 @@ class Budget:
         self._check_together()
 
     def _check_together(self) -> None:
+        if self.at_most is not None:
+            self._check_set_point()
+        elif self.accuracy is not None and self.unlimited:
+            raise QueryError(
+                "without a limit every key is looked up, whatever the accuracy is",
+                field="budget.accuracy",
+                fix='write budget={"accuracy": 0.95, "at_most": 50}, or leave it out',
+            )
         if self.fetches is not None and self.deadline is not None:
             raise QueryError(
                 "is either a number of fetches or a deadline",
                 field="budget",
                 fix='write budget=7, budget={"deadline": "2s"}, or budget=None for no limit',
             )
-        if self.carry_over and self.fetches is None:
+        if self.carry_over and (self.deadline is not None or self.limit is None):
             raise QueryError(
                 "without a limit nothing is left over"
                 if self.unlimited
@@ -119,10 +139,41 @@ class Budget:
                 fix="use it with a number of fetches",
             )
 
+    def _check_set_point(self) -> None:
+        if self.accuracy is None:
+            raise QueryError(
+                "is as many as an accuracy may need, and none is asked for",
+                field="budget.at_most",
+                fix=f'write {{"accuracy": 0.95, "at_most": {self.at_most}}}, or '
+                f"budget={self.at_most} to spend as many on every window",
+            )
+        if self.accuracy >= 1:
+            raise QueryError(
+                f"can't be reached for certain: {self.accuracy:g} asks for answers without a fault",
+                field="budget.accuracy",
+                fix="write a number below 1, such as 0.95; budget=None reads every key",
+            )
+        if self.fetches is not None:
+            raise QueryError(
+                "is said twice: so many fetches for every window, and as few as an accuracy needs",
+                field="budget",
+                fix="leave out fetches, or at_most",
+            )
+
+    @property
+    def limit(self) -> int | None:
+        """The most fetches for a window, if it is a number."""
+        return self.at_most if self.fetches is None else self.fetches
+
+    @property
+    def set_point(self) -> float | None:
+        """The accuracy that decides what is spent; None if something else does."""
+        return None if self.at_most is None else self.accuracy
+
     @property
     def unlimited(self) -> bool:
         """Whether there is neither a number of fetches nor a deadline."""
-        return self.fetches is None and self.deadline is None
+        return self.limit is None and self.deadline is None
 
     @property
     def in_words(self) -> str:
@@ -133,6 +184,12 @@ class Budget:
         >>> Budget.of(1).in_words, Budget.of(None).in_words
         ('1 look-up a window', 'no limit on look-ups')
         """
+        if self.at_most is not None:
+            within = "" if self.deadline is None else f", and within {span(self.deadline)}"
+            return (
+                f"as few look-ups as make answers {self.accuracy:g} right, "
+                f"at most {self.at_most} a window{within}"
+            )
         if self.deadline is not None:
             return f"what can be looked up within {span(self.deadline)}"
         if self.fetches is None:
@@ -189,16 +246,25 @@ class Purse:
             self.tokens = self._share(window)
 
     def _share(self, window: int) -> float:
-        return float(self.shard.share(self.budget.fetches or 0, window))
+        return float(self.shard.share(self.budget.limit or 0, window))
 
-    def allowance(self) -> int:
-        """How many keys may be fetched now; without a limit, more than any window has."""
+    def allowance(self, in_time: int | None = None) -> int:
+        """How many keys may be fetched now; without a limit, more than any window has.
+
+        ``in_time`` is how many the deadline leaves time for, where somebody else has found that.
+        """
         if self.budget.unlimited:
             return sys.maxsize
-        if self.budget.deadline is not None:
+        if self.budget.deadline is None:
+            return int(self.tokens)
+        if in_time is None:
             # One at least: a source that was slow once is found fast again only by asking.
-            return max(1, int(self.budget.deadline / 1_000 / self.seconds_per_fetch))
-        return int(self.tokens)
+            in_time = max(1, self.fetches_within(self.budget.deadline / 1_000))
+        return in_time if self.budget.limit is None else min(in_time, int(self.tokens))
+
+    def fetches_within(self, seconds: float) -> int:
+        """For how many fetches so much time is enough, by what they cost so far."""
+        return max(0, int(seconds / self.seconds_per_fetch))
 
     def worthwhile(self, worths: FloatArray) -> int:
         """Take note of what a window offers, best first, and say how many to fetch.
@@ -209,23 +275,32 @@ class Purse:
         """
         self._offers = _KEPT * self._offers + np.bincount(_bins(worths), minlength=_BINS)
         self._windows = _KEPT * self._windows + 1.0
-        per_window = (self.budget.fetches or 0) / self.shard.of
+        per_window = (self.budget.limit or 0) / self.shard.of
         free = int(self.tokens - (self.bucket - 1) * per_window)
         least = self._offered((per_window / 4 + self.tokens / 2) * self._windows)
         return min(len(worths), max(free, int(np.count_nonzero(worths >= least))))
 
     def spend(self, fetches: int, answered: int, seconds: float) -> None:
         """Take note of what one window cost, and prepare for the next."""
+        self._learn_cost(fetches, answered, seconds)
+        if self.budget.limit is None:
+            return
+        self._window += 1
+        left = self.tokens - fetches if self.budget.carry_over else 0.0
+        most = self.bucket * self.budget.limit / self.shard.of
+        self.tokens = min(most, left + self._share(self._window))
+
+    def spend_more(self, fetches: int, answered: int, seconds: float) -> None:
+        """Take note of what the same window cost beside that."""
+        self._learn_cost(fetches, answered, seconds)
+        if self.budget.carry_over:
+            self.tokens -= fetches
+
+    def _learn_cost(self, fetches: int, answered: int, seconds: float) -> None:
         if fetches and 0 < seconds < math.inf:
             # Those that the deadline cut off took no time: what counts is how many came.
             cost = seconds / max(1, answered)
             self.seconds_per_fetch += 0.3 * (cost - self.seconds_per_fetch)
-        if self.budget.fetches is None:
-            return
-        self._window += 1
-        left = self.tokens - fetches if self.budget.carry_over else 0.0
-        most = self.bucket * self.budget.fetches / self.shard.of
-        self.tokens = min(most, left + self._share(self._window))
 
     def _offered(self, count: float) -> float:
         """The worth that so many offers reached; within a bin they are taken for evenly spread."""

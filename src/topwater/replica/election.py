@@ -66,6 +66,10 @@ class Election:
         """Whether keys never asked for are weighed like all others."""
         return isinstance(self._learners.policy, Worth) and proposal.population.usable
 
+    def drawn(self, proposal: Proposal, elected: Appraised) -> int:
+        """How many of the first of those elected were drawn at random."""
+        return int(np.count_nonzero(np.isinf(elected.worth))) if self._competes(proposal) else 0
+
     def _all_compared(self, proposal: Proposal, allowance: int) -> Appraised:
         """The first rows of all, and a few that are drawn from those never asked for.
 

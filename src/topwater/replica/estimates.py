@@ -66,22 +66,38 @@ class Estimates:
         without
             The rows that have no value.
         """
-        k = self._terms.k
-        first = by_key(view, without, JUDGED)
-        rows = np.concatenate([order[: k + JUDGED], first])
+        k, rows = self._terms.k, self.judged(view, order, without)
         if not len(rows):
             return 1.0, 1.0
+        known = self.known_share(view, rows)
+        if known is not None:
+            return known, known
+        return fare(self.worlds(view, scores, order, rows), min(k, len(order)), k)
+
+    def judged(self, view: WindowView, order: IntArray, without: IntArray) -> IntArray:
+        """The rows that are taken into account one by one: the best, and some without a value."""
+        return np.concatenate([order[: self._terms.k + JUDGED], by_key(view, without, JUDGED)])
+
+    def known_share(self, view: WindowView, rows: IntArray) -> float | None:
+        """What share of these rows is known, where no more can be said; None where it can."""
         if not self._replica.holds_numbers:
-            return 0.0, 0.0
+            return 0.0
         known = self._replica.known(view.slots[rows])
-        if not known.all() and not self._beliefs.values.moves:
-            # How values differ is not known either: one never fetched may be anything.
-            return float(known.mean()), float(known.mean())
+        if known.all() or self._beliefs.values.moves:
+            return None
+        # How values differ is not known either: one never fetched may be anything.
+        return float(known.mean())
+
+    def worlds(
+        self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray
+    ) -> FloatArray:
+        """Scores that these rows could have, and after them the best of all others: a row a world.
+
+        What of the others could matter is seen by the order of the best.
+        """
         worlds = self._worlds(view, scores, rows)
         others = self._others(view, scores, order, rows)
-        if others is not None:
-            worlds = np.concatenate([worlds, others], axis=1)
-        return fare(worlds, min(k, len(order)), k)
+        return worlds if others is None else np.concatenate([worlds, others], axis=1)
 
     def _others(
         self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray

@@ -8,6 +8,7 @@ several rankings at once.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -115,6 +116,17 @@ class LookUps:
     first: tuple[LookUp, ...] = ()
     lacks: tuple[tuple[str, int], ...] = ()
 
+    def and_more(self, more: LookUps) -> LookUps:
+        """These and others, of the same window."""
+        return LookUps(
+            np.concatenate([self.keys, more.keys]),
+            self.bad + more.bad,
+            self.seconds + more.seconds,
+            _tallied(self.problems, more.problems),
+            (*self.first, *more.first)[:LOOK_UPS],
+            _tallied(self.lacks, more.lacks),
+        )
+
     @property
     def failed(self) -> int:
         """How many keys the source did not answer."""
@@ -150,11 +162,19 @@ class Fetcher:
 
     def look_up(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> LookUps:
         """Fetch these rows of a proposal, within ``deadline`` seconds."""
-        keys = proposal.at("keys", rows)
-        return self.take_in(proposal, rows, ask(self._source, keys, proposal.now, deadline))
+        return self.take_in(proposal, rows, self.ask(proposal, rows, deadline))
 
-    def take_in(self, proposal: Proposal, rows: IntArray, got: Fetched) -> LookUps:
-        """Remember what came for these rows of a proposal, learn from it, and pay for it."""
+    def ask(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> Fetched:
+        """What the source says of these rows of a proposal, within ``deadline`` seconds."""
+        return ask(self._source, proposal.at("keys", rows), proposal.now, deadline)
+
+    def take_in(
+        self, proposal: Proposal, rows: IntArray, got: Fetched, *, more: bool = False
+    ) -> LookUps:
+        """Remember what came for these rows of a proposal, learn from it, and pay for it.
+
+        ``more`` says that something was looked up for the same window before.
+        """
         keys, before = proposal.at("keys", rows), self._replica.value[proposal.slots[rows]]
         finite = got.ok & np.isfinite(got.values)
         why = _reasons(got, finite)
@@ -163,7 +183,7 @@ class Fetcher:
         believed = True if finite.any() else np.isin(why, STATED)
         good = got.ok & (finite | (np.isnan(before) & believed))
         self._remember(proposal, rows, np.where(finite, got.values, np.nan), good, why)
-        pay(self._purse, got)
+        pay(self._purse, got, more=more)
         bad = int(np.count_nonzero(got.ok & ~finite))
         problems, lacks = tuple(got.problems().items()), tuple(got.lacks().items())
         return LookUps(keys, bad, got.seconds, problems, _first(keys, before, got), lacks)
@@ -197,6 +217,14 @@ class Fetcher:
             self._learners.meet(replica.numbers())
 
 
+def _tallied(*parts: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+    """How often each was told, in all."""
+    found: Counter[str] = Counter()
+    for part in parts:
+        found.update(dict(part))
+    return tuple(sorted(found.items()))
+
+
 def ask(source: Source, keys: KeyArray, now: Millis, deadline: float | None) -> Fetched:
     """The values of keys at a time, within ``deadline`` seconds."""
     if not len(keys):
@@ -206,12 +234,13 @@ def ask(source: Source, keys: KeyArray, now: Millis, deadline: float | None) -> 
     return source.fetch(keys, deadline)
 
 
-def pay(purse: Purse, got: Fetched) -> None:
-    """Tell a purse what look-ups cost."""
+def pay(purse: Purse, got: Fetched, *, more: bool = False) -> None:
+    """Tell a purse what look-ups cost; or what more of them did, for the same window."""
     answered = int(np.count_nonzero(got.ok))
     # A source that fails at once is not a cheap one: then only a long time tells something.
     telling = answered > 0 or got.seconds > purse.seconds_per_fetch
-    purse.spend(len(got.ok), answered, got.seconds if telling else 0.0)
+    spend = purse.spend_more if more else purse.spend
+    spend(len(got.ok), answered, got.seconds if telling else 0.0)
 
 
 def _reasons(got: Fetched, finite: BoolArray) -> KeyArray:

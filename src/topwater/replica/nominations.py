@@ -71,8 +71,8 @@ class Nominations:
         self.learners = _Unlearnt()
         self.credit = 0
         self._shard = shard
-        fetches = settings.budget.fetches
-        self._budget = IN_TIME if fetches is None else fetches
+        limit = settings.budget.limit
+        self._budget = IN_TIME if limit is None else limit
 
     def begin(self, most: int | None = None) -> None:
         """Nothing is looked up here, so no deadline counts."""

@@ -289,6 +289,9 @@ class PolicyEntry:
     One that chooses ``by_rows`` gets a window's rows sorted by key: it draws rows, or leaves it to
     their order which of two comes first, and what it elects must not depend on how the stream was
     cut into batches. One that looks at places in the ranking alone is spared the sorting.
+
+    One that ``weighs`` ranks by what look-ups are worth to the answer, so the first so many of its
+    ranking can be those that an accuracy needs.
     """
 
     make: Callable[[int], Policy]
@@ -297,6 +300,7 @@ class PolicyEntry:
     needs_truth: bool = False
     unbounded: bool = False
     refreshes: bool = True
+    weighs: bool = False
 
 
 rankers: Registry[PolicyEntry] = Registry("policy")

@@ -112,15 +112,23 @@ def fare(scores: FloatArray, shown: int, k: int) -> tuple[float, float]:
     >>> fare(np.array([[3.0, 2.0, np.nan], [3.0, 2.0, 5.0]]), shown=2, k=2)[0]
     0.75
     """
+    return fare_of(scores, np.tile(np.arange(shown), (len(scores), 1)), k)
+
+
+def fare_of(scores: FloatArray, columns: IntArray, k: int) -> tuple[float, float]:
+    """The same where other columns are shown in each world, best first: a row a world."""
     scored = np.isfinite(scores)
     if not scored.all():
         scores = np.where(scored, scores, -np.inf)
-    n = np.count_nonzero(scored, axis=1)
-    due, above = np.minimum(k, n), _first_places(scores, shown)
+    n, shown = np.count_nonzero(scored, axis=1), columns.shape[1]
+    world = np.repeat(np.arange(len(scores)), shown)
+    above = _places(scores, world, columns.ravel()).reshape(columns.shape)
+    due = np.minimum(k, n)
     right = np.count_nonzero(above < due[:, None], axis=1)
     # The gain of a place is 2^-place − 2^-n: of what is shown, and of what is due.
     discount = 1.0 / np.log2(np.arange(2, k + 2))
-    gain = np.where(scored[:, :shown], np.exp2(-above) - np.exp2(-n)[:, None], 0.0)
+    seen = np.take_along_axis(scored, columns, axis=1)
+    gain = np.where(seen, np.exp2(-above) - np.exp2(-n)[:, None], 0.0)
     sums = np.cumsum([np.exp2(-np.arange(k)) * discount, discount], axis=1)[:, due - 1]
     ideal = sums[0] - np.exp2(-n) * sums[1]
     some = due > 0

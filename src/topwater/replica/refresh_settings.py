@@ -113,6 +113,12 @@ class RefreshSettings:
                 field="budget",
                 fix='allow a fetch or more, or use policy="wst", which never refreshes',
             )
+        if self.budget.set_point is not None and not entry.weighs:
+            raise QueryError(
+                f"{self.policy!r} does not say what look-ups are worth, so not how many are needed",
+                field="budget.at_most",
+                fix=f'use policy="worth", or budget={self.budget.at_most} for every window',
+            )
 
     @property
     def reads_nothing(self) -> bool:
@@ -130,6 +136,16 @@ class RefreshSettings:
     def reads_all_candidates(self) -> bool:
         """Whether the k + spare best, at least, are looked up whatever the budget is."""
         return resolve(self.policy)[0].unbounded
+
+    def missed(self, precision: float, ndcg: float) -> bool:
+        """Whether an answer that is estimated to be so right is less right than asked."""
+        found = precision if self.measure == "accuracy" else ndcg
+        return self.budget.accuracy is not None and found < self.budget.accuracy
+
+    @property
+    def measure(self) -> Aim:
+        """By what an accuracy counts: precision; for a set-point, what the aim is for."""
+        return "accuracy" if self.budget.set_point is None else self.aim
 
     def refuse_truth(self) -> None:
         """Raise if the policy is one for evaluations only."""

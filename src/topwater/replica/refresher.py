@@ -11,6 +11,7 @@ Policies rank and sources fetch; only the election knows the budget.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,18 +19,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import FloatArray, Freshness, IntArray, KeyArray, Millis, Shard
+from topwater.model import FloatArray, IntArray, KeyArray, Millis, Shard
 from topwater.protocols import Clock, Source
 from topwater.replica.budget import Purse
 from topwater.replica.election import Election
-from topwater.replica.estimates import JUDGED, Estimates
+from topwater.replica.estimates import Estimates
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Demand, Fetcher, LookingUp, LookUps, alone
+from topwater.replica.outcomes import Outcomes
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposals, Truth
+from topwater.replica.ranker import Ranker
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.remote_values import RemoteValues
-from topwater.replica.store import NEVER, Replica
+from topwater.replica.set_point import ROUNDS, SetPoint
+from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.time_left import TimeLeft
 from topwater.replica.window_view import Ranking, WindowView
@@ -96,12 +100,14 @@ class Refresher:
         self.learners = learners = Learners(terms, replica, entry)
         replica.learnt = learners.bytes_per_key
         self.purse = Purse(settings.budget, shard)
-        self._alone = shard.of == 1
         proposer = settings.refresh_from or proposer
         self._proposals = Proposals(terms, replica, values, learners.rates, proposer, truth)
         self._election = Election(settings, learners, self.purse)
         self._fetcher = Fetcher(source, replica, learners, self.purse)
         self._estimates = Estimates(terms, replica, values, learners.beliefs)
+        self._ranker = Ranker(terms, replica, values, self._estimates, alone=shard.of == 1)
+        self._outcomes = Outcomes(terms, values, self._estimates)
+        self._set_point = SetPoint.of(settings.budget, settings.aim)
         self._time = TimeLeft(clock)
         self._most: int | None = None
 
@@ -133,18 +139,8 @@ class Refresher:
         slots = view.slots
         self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
-        proposal = self._proposals.propose(view, slots, self._scores(view, slots))
         self.purse.begin(view.index)
-        allowance = self.purse.allowance() if self._most is None else self._most
-        elected = self._election.elect(proposal, allowance)
-        got = yield Demand(proposal.at("keys", elected.rows), elected.worth, proposal.now)
-        if got is None:
-            seconds = self._time.for_fetching(self.settings.budget.seconds)
-            look_ups = self._fetcher.look_up(proposal, elected.rows, seconds)
-        else:
-            look_ups = self._fetcher.take_in(proposal, elected.rows[: len(got.ok)], got)
-        self._time.end_fetch()
-        ranking = self._ranked(view, slots, look_ups)
+        ranking = yield from self._looking_up(view)
         self.replica.reclaim()
         if self.by_rows:
             # Some policies note things of keys that are not remembered.
@@ -152,6 +148,45 @@ class Refresher:
         forgotten = self.forget_surplus(slots if hold else _NONE)
         self._time.end_window()
         return replace(ranking, forgotten=forgotten)
+
+    def _looking_up(self, view: WindowView) -> LookingUp[Ranking]:
+        """Look up what is elected, and rank; again, if more came of it than an accuracy allows."""
+        allowance = self.purse.allowance(self._most)
+        look_ups = yield from self._round(view, allowance)
+        ranking = self._ranker.ranked(view, look_ups)
+        point = self._set_point
+        if point is None:
+            return ranking
+        for _ in range(1, ROUNDS):
+            left = min(allowance - len(ranking.look_ups.keys), self._left_in_time())
+            if left <= 0 or ranking.look_ups.failed or point.reached(ranking.freshness):
+                break
+            more = yield from self._round(view, left, more=True)
+            ranking = self._ranker.ranked(view, ranking.look_ups.and_more(more))
+        out_of_reach = point.note(ranking.freshness)
+        return replace(ranking, freshness=replace(ranking.freshness, out_of_reach=out_of_reach))
+
+    def _round(self, view: WindowView, allowance: int, *, more: bool = False) -> LookingUp[LookUps]:
+        """Elect, and ask the source once."""
+        scores = self._ranker.scores(view)
+        proposal = self._proposals.propose(view, view.slots, scores)
+        elected = self._election.elect(proposal, allowance)
+        if self._set_point is not None:
+            drawn = self._election.drawn(proposal, elected)
+            slots = proposal.slots[elected.rows[drawn:]]
+            curve = self._outcomes.curve(view, scores, slots)
+            elected = self._set_point.of_elected(elected, curve, drawn)
+        got = yield Demand(proposal.at("keys", elected.rows), elected.worth, proposal.now)
+        if got is None:
+            seconds = self._time.for_fetching(self.settings.budget.seconds)
+            got = self._fetcher.ask(proposal, elected.rows, seconds)
+        self._time.end_fetch(got.seconds)
+        return self._fetcher.take_in(proposal, elected.rows[: len(got.ok)], got, more=more)
+
+    def _left_in_time(self) -> int:
+        """For how many look-ups time is left before the deadline."""
+        seconds = self._time.for_fetching(self.settings.budget.seconds)
+        return sys.maxsize if seconds is None else self.purse.fetches_within(seconds)
 
     def snapshot(self) -> tuple[pa.Table, dict[str, Any]]:
         """All that a restart needs: a table by key, and a few numbers."""
@@ -162,8 +197,10 @@ class Refresher:
 
     def facts(self) -> dict[str, Any]:
         """The few numbers of a snapshot, for JSON."""
-        arrivals = self.replica.arrivals
-        return {"purse": self.purse.snapshot(), "arrivals": arrivals, **self.learners.facts()}
+        found = {"purse": self.purse.snapshot(), "arrivals": self.replica.arrivals}
+        if self._set_point is not None:
+            found["set_point"] = self._set_point.snapshot()
+        return found | self.learners.facts()
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
         """Go on where :meth:`snapshot` was taken."""
@@ -176,60 +213,9 @@ class Refresher:
         self.learners.restore_facts(meta)
         self.purse.restore(meta["purse"])
         self.replica.arrivals = meta["arrivals"]
-
-    def _scores(self, view: WindowView, slots: IntArray) -> FloatArray:
-        return self.terms.scores(view.values, self.values.of_slots(slots))
-
-    def _ranked(self, view: WindowView, slots: IntArray, look_ups: LookUps) -> Ranking:
-        """The window's best by what is known now, and how right that may be."""
-        remote = self.values.of_slots(slots)
-        scores = self.terms.scores(view.values, remote)
-        order = view.best_first(scores, self.terms.k + JUDGED)
-        # A key that the remote side does not know is left out; one without a score is a bad one.
-        unscored = np.isfinite(remote) & ~np.isfinite(scores)
-        without = np.flatnonzero(np.isnan(remote))
-        accuracy = self._estimates.accuracy(view, scores, order, without)
-        top = order[: self.terms.k]
-        fetched = self.replica.fetched[slots[top]]
-        freshness = self._freshness(look_ups, *accuracy, len(without))
-        return Ranking(
-            rows=top,
-            scores=scores[top],
-            remote=self.values.shown(slots[top]),
-            age=np.where(fetched == NEVER, -1, view.end - fetched),
-            confidence=1.0 - self._estimates.stale(slots[top], view.end),
-            assumed=self.values.assumed(slots[top]),
-            # Whether nothing usable came at all, a shard can't tell: see topwater.monitor.shards.
-            exact=self._all_read(view) and not (self._alone and freshness.nothing_usable),
-            look_ups=look_ups,
-            freshness=freshness,
-            unscored=int(np.count_nonzero(unscored)),
-        )
-
-    def _all_read(self, view: WindowView) -> bool:
-        """Whether every key of a window was read for its answer."""
-        if view.left_out or len(self.replica) < len(view):
-            return False
-        return bool(np.all(self.replica.fetched[view.slots] == view.end))
-
-    def _freshness(
-        self, look_ups: LookUps, precision: float, ndcg: float, without_value: int
-    ) -> Freshness:
-        target = self.settings.budget.accuracy
-        # A key that a service does not know is fine if the service knows others; while it
-        # knows none, that is one also in windows for which nothing was worth asking again.
-        knows = self.replica.holds_numbers
-        in_vain = look_ups.in_vain and not (look_ups.unknown and knows)
-        return Freshness(
-            fetched=len(look_ups.keys),
-            failed=look_ups.failed,
-            bad=look_ups.bad,
-            precision=precision,
-            ndcg=ndcg,
-            missed=target is not None and precision < target,
-            without_value=without_value,
-            nothing_usable=in_vain or (without_value > 0 and not knows),
-        )
+        if self._set_point is not None and "set_point" in meta:
+            # A budget may change at a restart.
+            self._set_point.restore(meta["set_point"])
 
     def forget_surplus(self, keep: IntArray = _NONE, memory: int | None = None) -> int:
         """Forget what is beyond the limits, and say how many keys that was.

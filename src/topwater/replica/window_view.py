@@ -100,6 +100,14 @@ class WindowView:
             return np.asarray(self.names[rows])
         return self.names.keys_at(self.slots[rows])
 
+    def rows_of(self, slots: IntArray) -> IntArray:
+        """The row of each of these slots; -1 for those that are not in the window.  O(rows)."""
+        here = np.flatnonzero(np.isin(self.slots, slots))
+        here = here[np.argsort(self.slots[here])]
+        found = np.append(self.slots[here], -1)
+        at = np.searchsorted(found[:-1], slots)
+        return np.where(found[at] == slots, np.append(here, -1)[at], -1)
+
     def best_first(
         self, scores: FloatArray, most: int | None = None, among: IntArray | None = None
     ) -> IntArray:

@@ -112,5 +112,7 @@ class Worth:
 
 
 rankers.add(
-    "worth", PolicyEntry(Worth, by_rows=False), "what knowing a value is worth to the answers"
+    "worth",
+    PolicyEntry(Worth, by_rows=False, weighs=True),
+    "what knowing a value is worth to the answers",
 )

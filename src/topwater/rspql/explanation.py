@@ -222,7 +222,7 @@ def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
     if service.default is not None:
         yield f"{service.default:g} for those that it does not know"
     yield f"{refresh.budget.in_words}, chosen by {refresh.policy}"
-    if refresh.budget.accuracy is not None:
+    if refresh.budget.accuracy is not None and refresh.budget.set_point is None:
         yield f"answers estimated to be less than {refresh.budget.accuracy:g} right are marked"
 
 

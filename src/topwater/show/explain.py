@@ -202,9 +202,10 @@ def _steps(query: TopKQuery, wording: Wording) -> Iterator[Step]:
 
 def _in_all(query: TopKQuery, refresh: RefreshSettings) -> Iterator[str]:
     """How many look-ups all groups of a window have together."""
-    fetches = refresh.budget.fetches
-    if query.group_by is not None and fetches:
-        yield f"a window with 10 values of {query.group_in_words} has {10 * fetches:,} in all"
+    limit = refresh.budget.limit
+    if query.group_by is not None and limit:
+        most = "has" if refresh.budget.set_point is None else "may have"
+        yield f"a window with 10 values of {query.group_in_words} {most} {10 * limit:,} in all"
 
 
 def window_line(windows: Windows) -> str:
@@ -301,6 +302,17 @@ def _uncertain(query: TopKQuery, refresh: RefreshSettings, wording: Wording) -> 
             f"missed if its {value} rises later"
         )
     yield "each answer carries an estimate of how accurate it is"
+    if refresh.budget.set_point is not None:
+        yield _set_point(refresh)
+
+
+def _set_point(refresh: RefreshSettings) -> str:
+    measure = "precision" if refresh.measure == "accuracy" else "nDCG"
+    return (
+        f"the accuracy of {refresh.budget.set_point:g} is the mean {measure} over windows, by "
+        "these estimates: single answers are less or more right. Where "
+        f"{refresh.budget.at_most} look-ups don't suffice, out_of_reach says so"
+    )
 
 
 def _staleness(refresh: RefreshSettings, value: str) -> str:

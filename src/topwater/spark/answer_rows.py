@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from topwater.model import Answer, Counts, Freshness, LookUp, Window
 from topwater.model import Row as AnswerRow
 from topwater.monitor.grouped import GROUP
-from topwater.monitor.shards import merge
+from topwater.monitor.shards import merge_for
 from topwater.monitor.window_answer import ShardAnswer
 from topwater.replica.offers import Offer
 
@@ -34,6 +34,7 @@ _FRESH_TYPES = dict.fromkeys(FRESHNESS, "bigint") | {
     "ndcg": "double",
     "missed": "boolean",
     "nothing_usable": "boolean",
+    "out_of_reach": "boolean",
 }
 _CELLS = {
     "key": "{key}",
@@ -222,12 +223,7 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     for row in rows:
         if row["kind"] == ANSWER:
             windows.setdefault(row["window_end"], []).append(answer_of_packed(row, query))
-    accuracy = None if query.refresh is None else query.refresh.budget.accuracy
-    smallest = query.score.order == "smallest"
-    found = [
-        packed(merge(windows[end], query.k, smallest=smallest, accuracy=accuracy))
-        for end in sorted(windows)
-    ]
+    found = [packed(merge_for(query, windows[end])) for end in sorted(windows)]
     found += [row for row in rows if row["kind"] != ANSWER]
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
 

@@ -68,6 +68,8 @@ class Progress:
         Answers whose estimated precision is below the accuracy asked for.
     nothing_usable
         Answers for which keys were asked for, and none brought a usable value.
+    out_of_reach
+        Answers for which all that a set-point allows was spent, and that are less right than asked.
     results, queries, references, changes, bad_changes
         Of standing queries: rows given out; how many queries there are, and objects that they
         refer to; changes that were asked for, and how many of them were refused.
@@ -114,6 +116,7 @@ class Progress:
     ndcg: float | None = None
     missed: int = 0
     nothing_usable: int = 0
+    out_of_reach: int = 0
     problems: Mapping[str, int] = field(default_factory=dict)
     results: int = 0
     queries: int = 0
@@ -155,6 +158,8 @@ class Progress:
                 parts.append(f"NOTHING USABLE from the source in {self.nothing_usable} windows")
             parts.append(f"precision {self.precision:.2f}, nDCG {self.ndcg:.2f}")
             parts.append(f"missed {self.missed}")
+            if self.out_of_reach:
+                parts.append(f"accuracy OUT OF REACH in {self.out_of_reach} windows")
         speed = f"rows {self.rows:,} in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
         return ", ".join([*parts, speed, f"state {self.state_bytes:,} B"])
 

@@ -28,6 +28,7 @@ COUNTERS = {
     "bad_values": "remote values that are not a usable number",
     "missed": "answers below the accuracy asked for",
     "nothing_usable": "answers for which the source gave no usable value",
+    "out_of_reach": "answers for which a set-point's look-ups were spent, and did not suffice",
     "results": "rows of standing queries",
     "changes": "changes of standing queries asked for",
     "bad_changes": "changes of standing queries refused",

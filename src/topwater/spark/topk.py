@@ -195,6 +195,7 @@ def _metrics() -> list[Column]:
         F.avg("ndcg").alias("ndcg"),
         F.count_if("missed").alias("missed"),
         F.count_if("nothing_usable").alias("nothing_usable"),
+        F.count_if("out_of_reach").alias("out_of_reach"),
         F.collect_list("problems").alias("problems"),
         # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
         F.collect_list("figures").alias(FIGURES),

@@ -109,6 +109,7 @@ def acqua(
     epilog=examples_of(
         "topwater experiment worlds --quick",
         "topwater experiment worlds --json > worlds.json",
+        "topwater experiment worlds --setpoint",
     )
 )
 def worlds(
@@ -116,22 +117,31 @@ def worlds(
     design: Annotated[
         bool, typer.Option("--design", help="On the seeds that beliefs were designed with.")
     ] = False,
+    setpoint: Annotated[
+        bool,
+        typer.Option("--setpoint", help="As few look-ups as reach an accuracy of 0.9, instead."),
+    ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """All policies in made-up worlds: values that walk, drift, storm; keys never met before."""
-    from topwater_lab.experiments import world_runs
+    from topwater_lab.experiments import set_points, world_runs
     from topwater_lab.experiments.world_report import lines
     from topwater_lab.experiments.worlds import DESIGN_SEEDS, REPORTING_SEEDS
 
+    seeds = DESIGN_SEEDS if design else REPORTING_SEEDS
     with plain_errors(debug):
-        held = world_runs.contests(DESIGN_SEEDS if design else REPORTING_SEEDS, quick=quick)
-        cells = world_runs.cells(held, quiet=quiet)
+        if setpoint:
+            found = set_points.rows(set_points.trials(seeds, quick=quick), quiet=quiet)
+            report, table = set_points.report(found), set_points.lines(found)
+        else:
+            cells = world_runs.cells(world_runs.contests(seeds, quick=quick), quiet=quiet)
+            report, table = world_runs.report(cells), lines(cells)
     if as_json:
-        typer.echo(json.dumps(world_runs.report(cells), allow_nan=False))
+        typer.echo(json.dumps(report, allow_nan=False))
         return
-    for line in lines(cells):
+    for line in table:
         typer.echo(line)
 
 

@@ -1,6 +1,7 @@
 """Our own clause: ``WITH BUDGET 7 FETCHES POLICY worth SPARE 10 ACCURACY 0.9``.
 
-For a budget without a limit it is ``WITH BUDGET UNLIMITED``.
+For a budget without a limit it is ``WITH BUDGET UNLIMITED``; for as few fetches as an accuracy
+needs, ``WITH BUDGET AT MOST 50 FETCHES ACCURACY 0.9``.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ def refresh_clause(cursor: Cursor) -> Refresh:
     while cursor.token.word in _SETTINGS:
         keyword = cursor.token
         name, read = _SETTINGS[cursor.take().word]
-        if name in said:
+        if name in said or (name == "fetches" and "at_most" in said):
             cursor.document.fail(f"{keyword.word} is said twice", keyword.start, "leave one out")
+        if name == "fetches" and cursor.skip("AT"):
+            name = _at_most(cursor)
         if {name, *said} >= {"fetches", "deadline"}:
             cursor.document.fail(
                 "a budget is either a number of fetches or a deadline",
@@ -46,6 +49,15 @@ def _fetches(cursor: Cursor) -> int | Literal["unlimited"]:
     if not cursor.skip("FETCHES", "FETCH"):
         cursor.fail("BUDGET says what it counts", f"write BUDGET {number} FETCHES")
     return number
+
+
+def _at_most(cursor: Cursor) -> str:
+    """The name of what is said by ``BUDGET AT MOST``; the number follows."""
+    if not cursor.skip("MOST"):
+        cursor.fail("BUDGET AT is followed by MOST", "write BUDGET AT MOST 50 FETCHES ACCURACY 0.9")
+    if cursor.token.word == "UNLIMITED":
+        cursor.fail("at most without a limit is no limit", "write BUDGET AT MOST 50 FETCHES")
+    return "at_most"
 
 
 def _deadline(cursor: Cursor) -> int:

@@ -76,5 +76,6 @@ def refreshing(plan: Plan) -> RefreshSettings:
 
 def _budget(said: Refresh) -> Budget:
     """What the query says; what it does not say is left to the budget."""
-    given = {"fetches": said.fetches, "deadline": said.deadline, "accuracy": said.accuracy}
+    named = ("fetches", "deadline", "accuracy", "at_most")
+    given = {name: getattr(said, name) for name in named}
     return Budget.of({name: value for name, value in given.items() if value is not None})

@@ -248,6 +248,7 @@ class Refresh:
     policy: str | None = None
     spare: int | None = None
     accuracy: float | None = None
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
