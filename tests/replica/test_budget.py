@@ -197,7 +197,7 @@ def test_every_shard_reads_all_of_its_keys() -> None:
 
 def test_an_accuracy_is_missed_only_if_the_source_fails() -> None:
     source = Scripted({key: [(m * 20_000, float(m % 5)) for m in range(30)] for key in range(6)})
-    budget = Budget(fetches=None, accuracy=1.0)
+    budget = Budget(PLENTY, accuracy=1.0)
     loop = Loop(query_of(budget=budget, window=tumbling("1 min")), source)
     missed = []
     for minute in range(9):
@@ -217,13 +217,12 @@ def test_an_accuracy_is_missed_only_if_the_source_fails() -> None:
         Budget(None),
         {"fetches": None},
         {"fetches": "unlimited"},
-        {"fetches": None, "deadline": None, "accuracy": 0.9},
     ],
 )
 def test_ways_to_ask_for_it(budget: Any) -> None:
     settings = RefreshSettings("remote", budget=budget)
     assert settings.budget.unlimited
-    assert settings.budget == Budget(None, accuracy=settings.budget.accuracy)
+    assert settings.budget == Budget(None)
     query = query_of(budget=budget)
     assert TopKQuery.from_json(query.to_json()) == query
 
@@ -260,6 +259,7 @@ class TestOmitted:
             "fetches": lambda n: f"BUDGET {'UNLIMITED' if n is None else f'{n} FETCHES'}",
             "deadline": lambda ms: f"DEADLINE PT{ms // 1000}S",
             "accuracy": lambda share: f"ACCURACY {share}",
+            "at_most": lambda n: f"BUDGET AT MOST {n} FETCHES",
         }
         clause = " ".join(clauses[name](value) for name, value in said.items())
         file = {name: "unlimited" if value is None else value for name, value in said.items()}
@@ -279,6 +279,7 @@ class TestOmitted:
             ({"accuracy": 0.9}, (7, None)),
             ({"deadline": 2_000}, (None, 2_000)),
             ({"fetches": 3}, (3, None)),
+            ({"accuracy": 0.9, "at_most": 50}, (None, None)),
             ({"fetches": None}, (None, None)),
         ],
         ids=str,
@@ -287,6 +288,7 @@ class TestOmitted:
         for way, budget in self.written(said).items():
             assert (budget.fetches, budget.deadline) == meant, way
             assert budget.accuracy == said.get("accuracy"), way
+            assert budget.at_most == said.get("at_most"), way
 
     def test_no_budget_at_all(self) -> None:
         usual = Budget()

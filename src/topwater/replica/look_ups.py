@@ -160,13 +160,12 @@ class Fetcher:
         self._learners = learners
         self._purse = purse
 
-    def look_up(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> LookUps:
+    def look_up(
+        self, proposal: Proposal, rows: IntArray, deadline: float | None, *, more: bool = False
+    ) -> LookUps:
         """Fetch these rows of a proposal, within ``deadline`` seconds."""
-        return self.take_in(proposal, rows, self.ask(proposal, rows, deadline))
-
-    def ask(self, proposal: Proposal, rows: IntArray, deadline: float | None) -> Fetched:
-        """What the source says of these rows of a proposal, within ``deadline`` seconds."""
-        return ask(self._source, proposal.at("keys", rows), proposal.now, deadline)
+        got = ask(self._source, proposal.at("keys", rows), proposal.now, deadline)
+        return self.take_in(proposal, rows, got, more=more)
 
     def take_in(
         self, proposal: Proposal, rows: IntArray, got: Fetched, *, more: bool = False

@@ -179,9 +179,12 @@ class Refresher:
         got = yield Demand(proposal.at("keys", elected.rows), elected.worth, proposal.now)
         if got is None:
             seconds = self._time.for_fetching(self.settings.budget.seconds)
-            got = self._fetcher.ask(proposal, elected.rows, seconds)
-        self._time.end_fetch(got.seconds)
-        return self._fetcher.take_in(proposal, elected.rows[: len(got.ok)], got, more=more)
+            look_ups = self._fetcher.look_up(proposal, elected.rows, seconds, more=more)
+        else:
+            rows = elected.rows[: len(got.ok)]
+            look_ups = self._fetcher.take_in(proposal, rows, got, more=more)
+        self._time.end_fetch(look_ups.seconds)
+        return look_ups
 
     def _left_in_time(self) -> int:
         """For how many look-ups time is left before the deadline."""

@@ -113,11 +113,18 @@ def test_count_windows_run_in_process() -> None:
 
 
 def test_a_budget_may_be_unlimited() -> None:
-    plan = asked("?s", JOINED, "ORDER BY DESC(?v + ?f) LIMIT 1 WITH budget unlimited ACCURACY 0.9")
+    plan = asked("?s", JOINED, "ORDER BY DESC(?v + ?f) LIMIT 1 WITH budget unlimited")
     settings = plan.query().refresh
     assert settings is not None
-    assert settings.budget == Budget(None, accuracy=0.9)
+    assert settings.budget == Budget(None)
     assert settings.budget.unlimited
+
+
+def test_as_few_as_an_accuracy_needs() -> None:
+    clause = "ORDER BY DESC(?v + ?f) LIMIT 1 WITH BUDGET AT MOST 50 FETCHES ACCURACY 0.9"
+    settings = asked("?s", JOINED, clause).query().refresh
+    assert settings is not None
+    assert settings.budget == Budget(accuracy=0.9, at_most=50)
 
 
 @pytest.mark.parametrize(
