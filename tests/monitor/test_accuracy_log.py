@@ -24,11 +24,22 @@ def test_it_is_told_when_it_begins(caplog: pytest.LogCaptureFixture) -> None:
         for _ in range(5):
             log.hear(answer(out_of_reach=True))
         assert len(caplog.records) == 1
-        assert "out of reach since the window (0, 10]" in caplog.text
+        assert "since the window (0, 10]" in caplog.text
+        assert "the accuracy asked for is out of reach: allow more" in caplog.text
         assert "about 50% right" in caplog.text
         log.hear(answer(out_of_reach=False))
         log.hear(answer(out_of_reach=True))
         assert len(caplog.records) == 2
+
+
+def test_an_audit_that_contradicts_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    log = AccuracyLog()
+    fresh = Freshness(3, 0, 0, 0.5, 0.5, missed=False, doubtful=True)
+    with caplog.at_level(logging.WARNING, "topwater.accuracy"):
+        for _ in range(3):
+            log.hear(Answer(Window(0, 0, 10), (), freshness=fresh))
+    assert "is not what look-ups drawn at random show" in caplog.text
+    assert len(caplog.records) == 1
 
 
 def test_each_group_has_its_own_times_and_few_are_told(caplog: pytest.LogCaptureFixture) -> None:

@@ -221,6 +221,12 @@ class Freshness:
         Whether keys were asked for, and none of them brought a usable value: a problem with the
         source, or with its settings. The answer's ``problems`` say why. Keys that are merely
         unknown to a source that knows others don't count.
+    audited, audited_low, audited_high
+        With an ``audit``: precision@k by look-ups drawn at random, over the windows of the last 200
+        draws, and between what it lies in 95 of 100 cases; None before there were 30.
+    doubtful
+        Whether the precision that answers claimed of themselves over these windows is not between
+        the two.
     out_of_reach
         For a budget with ``at_most``: whether all of it was spent, and answers are less right than
         asked all the same, on average over the last ones.
@@ -235,6 +241,10 @@ class Freshness:
     without_value: int = 0
     nothing_usable: bool = False
     out_of_reach: bool = False
+    audited: float | None = None
+    audited_low: float | None = None
+    audited_high: float | None = None
+    doubtful: bool = False
 
     @property
     def facts(self) -> list[str]:
@@ -244,6 +254,10 @@ class Freshness:
         facts.append(f"{self.fetched} looked up")
         facts += [f"{self.failed} failed"] if self.failed else []
         facts += [f"{self.bad} without a number"] if self.bad else []
+        if self.audited is not None:
+            between = f"{self.audited_low:.0%} to {self.audited_high:.0%}"
+            facts.append(f"audited {self.audited:.0%} ({between})")
+        facts += ["estimates contradict the audit"] if self.doubtful else []
         facts += ["the accuracy asked for is out of reach"] if self.out_of_reach else []
         return [*facts, "less accurate than asked"] if self.missed else facts
 

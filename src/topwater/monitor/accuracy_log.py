@@ -1,4 +1,4 @@
-"""Says in the log when answers can't be as right as was asked."""
+"""Says in the log when answers can't be as right as was asked, or can't be as right as they say."""
 
 from __future__ import annotations
 
@@ -7,14 +7,21 @@ import logging
 from topwater.model import Answer, Key
 
 _log = logging.getLogger("topwater.accuracy")
+_TOLD = {
+    "out_of_reach": (
+        "the accuracy asked for is out of reach: allow more look-ups by at_most, or ask for less"
+    ),
+    "doubtful": "what answers say of their precision is not what look-ups drawn at random show",
+}
 
 
 class AccuracyLog:
     """Hears all answers of a query, and warns when a set-point gets out of reach.
 
-    Once each time it does, for each group, and not again before an answer was within reach. Of
-    these times the first, the second, the fourth, the eighth and so on are told, so that a query at
-    the edge of what it can reach fills no disk.
+    And when an audit contradicts what answers say of themselves. Once each time it does, for each
+    group, and not again before an answer was as it should be. Of these times the first, the second,
+    the fourth, the eighth and so on are told, so that a query at the edge of what it can reach
+    fills no disk.
 
     Examples
     --------
@@ -27,25 +34,24 @@ class AccuracyLog:
 
     def __init__(self) -> None:
         self.times = 0
-        self._going: set[Key | None] = set()
+        self._going: set[tuple[str, Key | None]] = set()
 
     def hear(self, answer: Answer) -> None:
         """One more window was answered."""
         if answer.freshness is None:
             return
-        if not answer.freshness.out_of_reach:
-            self._going.discard(answer.group)
-        elif answer.group not in self._going:
-            self._going.add(answer.group)
-            self._tell(answer)
+        for told, advice in _TOLD.items():
+            what = told, answer.group
+            if not getattr(answer.freshness, told):
+                self._going.discard(what)
+            elif what not in self._going:
+                self._going.add(what)
+                self._tell(answer, advice)
 
-    def _tell(self, answer: Answer) -> None:
+    def _tell(self, answer: Answer, advice: str) -> None:
         self.times += 1
         if self.times & (self.times - 1) == 0:
+            about = ", ".join(answer.facts)
             _log.warning(
-                "the accuracy asked for is out of reach since the window %s (%s); "
-                "times so far: %d; allow more look-ups by at_most, or ask for less",
-                answer.title,
-                ", ".join(answer.facts),
-                self.times,
+                "since the window %s (%s) %s (time %d)", answer.title, about, advice, self.times
             )

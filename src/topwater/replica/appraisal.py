@@ -48,6 +48,15 @@ class Appraised:
         """These, and others."""
         return Appraised(np.concatenate([self.rows, rows]), np.concatenate([self.worth, worth]))
 
+    def with_drawn(self, rows: IntArray, most: int) -> Appraised:
+        """These and rows that were drawn at random, which take the place of the last, if need be.
+
+        What they are worth nobody knows.
+        """
+        left = max(0, most - len(rows))
+        kept = Appraised(self.rows[:left], self.worth[:left])
+        return kept.and_more(rows[:most], np.full(len(rows[:most]), np.nan))
+
     def least(self, most: int) -> float:
         """What the last of the best is worth; 0 if there are not as many."""
         return _nth_best(self.worth, most)

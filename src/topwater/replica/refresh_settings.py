@@ -65,6 +65,9 @@ class RefreshSettings:
         The same as a number of keys; None for what ``memory`` allows.
     seed
         For the policies that draw at random.
+    audit
+        What share of the look-ups goes to keys drawn at random, to tell how right answers are
+        without any belief: 0 to 0.5. See ``audited`` of :class:`~topwater.model.Freshness`.
     hint
         Whether an event of a key is taken for a hint that its remote value changed. How good a
         hint is learnt; it serves ``worth`` and the estimates.
@@ -82,6 +85,7 @@ class RefreshSettings:
     memory: int | None = MEMORY
     seed: int = 0
     hint: bool = False
+    audit: float = 0.0
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -107,6 +111,14 @@ class RefreshSettings:
             fix = "leave it out to leave out keys that the remote side does not know"
             number_of(self.default, "default", fix=fix)
         flag_of(self.hint, "hint")
+        fix = "0.02 spends one look-up of fifty on it"
+        put("audit", number_of(self.audit, "refresh.audit", least=0, most=0.5, fix=fix))
+        if self.audit and (not entry.refreshes or entry.unbounded or self.budget.unlimited):
+            raise QueryError(
+                "needs a limited number of look-ups, of which it takes a share",
+                field="refresh.audit",
+                fix="leave it out, or use a budget and a policy that keeps to it",
+            )
         if entry.refreshes and self.budget.fetches == 0:
             raise QueryError(
                 f"{self.policy!r} refreshes, but may fetch nothing",

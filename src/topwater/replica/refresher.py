@@ -21,6 +21,8 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray, KeyArray, Millis, Shard
 from topwater.protocols import Clock, Source
+from topwater.replica.audit import Audit
+from topwater.replica.auditor import Auditor, Drawn
 from topwater.replica.budget import Purse
 from topwater.replica.election import Election
 from topwater.replica.estimates import Estimates
@@ -108,6 +110,10 @@ class Refresher:
         self._ranker = Ranker(terms, replica, values, self._estimates, alone=shard.of == 1)
         self._outcomes = Outcomes(terms, values, self._estimates)
         self._set_point = SetPoint.of(settings.budget, settings.aim)
+        self._auditor: Auditor | None = None
+        if settings.audit:
+            self._auditor = Auditor(terms, replica, self._estimates, Audit(settings.audit))
+        self._drawn: Drawn | None = None
         self._time = TimeLeft(clock)
         self._most: int | None = None
 
@@ -154,16 +160,22 @@ class Refresher:
         allowance = self.purse.allowance(self._most)
         look_ups = yield from self._round(view, allowance)
         ranking = self._ranker.ranked(view, look_ups)
-        point = self._set_point
-        if point is None:
-            return ranking
+        if self._set_point is not None:
+            ranking = yield from self._more_rounds(view, ranking, allowance, self._set_point)
+        return self._audited(view, ranking)
+
+    def _more_rounds(
+        self, view: WindowView, ranking: Ranking, allowance: int, point: SetPoint
+    ) -> LookingUp[Ranking]:
+        """Look up more if less came of it than an accuracy needs."""
         for _ in range(1, ROUNDS):
             left = min(allowance - len(ranking.look_ups.keys), self._left_in_time())
             if left <= 0 or ranking.look_ups.failed or point.reached(ranking.freshness):
                 break
             more = yield from self._round(view, left, more=True)
             ranking = self._ranker.ranked(view, ranking.look_ups.and_more(more))
-        out_of_reach = point.note(ranking.freshness)
+        excess = 0.0 if self._auditor is None else self._auditor.audit.excess
+        out_of_reach = point.note(ranking.freshness, excess)
         return replace(ranking, freshness=replace(ranking.freshness, out_of_reach=out_of_reach))
 
     def _round(self, view: WindowView, allowance: int, *, more: bool = False) -> LookingUp[LookUps]:
@@ -176,6 +188,10 @@ class Refresher:
             slots = proposal.slots[elected.rows[drawn:]]
             curve = self._outcomes.curve(view, scores, slots)
             elected = self._set_point.of_elected(elected, curve, drawn)
+        if self._auditor is not None and not more:
+            self._drawn = self._auditor.draw(view, scores, proposal, elected.rows, allowance)
+            if self._drawn is not None:
+                elected = elected.with_drawn(self._drawn.distinct, allowance)
         got = yield Demand(proposal.at("keys", elected.rows), elected.worth, proposal.now)
         if got is None:
             seconds = self._time.for_fetching(self.settings.budget.seconds)
@@ -185,6 +201,28 @@ class Refresher:
             look_ups = self._fetcher.take_in(proposal, rows, got, more=more)
         self._time.end_fetch(look_ups.seconds)
         return look_ups
+
+    def _audited(self, view: WindowView, ranking: Ranking) -> Ranking:
+        """The same with what look-ups drawn at random say of answers."""
+        if self._auditor is None:
+            return ranking
+        fresh, audit = ranking.freshness, self._auditor.audit
+        if self._drawn is not None:
+            scores = self._ranker.scores(view)
+            self._auditor.judge(view, scores, self._drawn, ranking.look_ups, fresh.precision)
+        found = audit.estimate
+        if found is None:
+            return ranking
+        return replace(
+            ranking,
+            freshness=replace(
+                fresh,
+                audited=found.precision,
+                audited_low=found.low,
+                audited_high=found.high,
+                doubtful=audit.contradicts,
+            ),
+        )
 
     def _left_in_time(self) -> int:
         """For how many look-ups time is left before the deadline."""
@@ -203,6 +241,8 @@ class Refresher:
         found = {"purse": self.purse.snapshot(), "arrivals": self.replica.arrivals}
         if self._set_point is not None:
             found["set_point"] = self._set_point.snapshot()
+        if self._auditor is not None:
+            found["audit"] = self._auditor.audit.snapshot()
         return found | self.learners.facts()
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
@@ -216,9 +256,11 @@ class Refresher:
         self.learners.restore_facts(meta)
         self.purse.restore(meta["purse"])
         self.replica.arrivals = meta["arrivals"]
+        # What is asked for may change at a restart.
         if self._set_point is not None and "set_point" in meta:
-            # A budget may change at a restart.
             self._set_point.restore(meta["set_point"])
+        if self._auditor is not None and "audit" in meta:
+            self._auditor.audit.restore(meta["audit"])
 
     def forget_surplus(self, keep: IntArray = _NONE, memory: int | None = None) -> int:
         """Forget what is beyond the limits, and say how many keys that was.

@@ -114,9 +114,13 @@ class SetPoint:
         """Whether an answer is right enough as it is."""
         return self._measured(freshness) >= self.reach - _LESS
 
-    def note(self, freshness: Freshness) -> bool:
-        """Take note of how right an answer is; whether the target is out of reach."""
+    def note(self, freshness: Freshness, excess: float = 0.0) -> bool:
+        """Take note of how right an answer is; whether the target is out of reach.
+
+        ``excess`` is by how much answers say too much of their precision.
+        """
         found, room = self._measured(freshness), 1.0 - self.target
+        found -= excess if self.aim == "accuracy" else 0.0
         reach = self.reach + _PACE * (self.target - found)
         self.reach = min(max(reach, self.target - _ROOM * room), self.target + _ROOM * room)
         self.windows = min(self.windows + 1, _LATELY)

@@ -35,6 +35,10 @@ _FRESH_TYPES = dict.fromkeys(FRESHNESS, "bigint") | {
     "missed": "boolean",
     "nothing_usable": "boolean",
     "out_of_reach": "boolean",
+    "audited": "double",
+    "audited_low": "double",
+    "audited_high": "double",
+    "doubtful": "boolean",
 }
 _CELLS = {
     "key": "{key}",

@@ -70,6 +70,10 @@ class Progress:
         Answers for which keys were asked for, and none brought a usable value.
     out_of_reach
         Answers for which all that a set-point allows was spent, and that are less right than asked.
+    audited
+        Precision by look-ups drawn at random, the mean of the answers; None without an audit.
+    doubtful
+        Answers whose own estimates contradict it.
     results, queries, references, changes, bad_changes
         Of standing queries: rows given out; how many queries there are, and objects that they
         refer to; changes that were asked for, and how many of them were refused.
@@ -117,6 +121,8 @@ class Progress:
     missed: int = 0
     nothing_usable: int = 0
     out_of_reach: int = 0
+    audited: float | None = None
+    doubtful: int = 0
     problems: Mapping[str, int] = field(default_factory=dict)
     results: int = 0
     queries: int = 0
@@ -160,6 +166,10 @@ class Progress:
             parts.append(f"missed {self.missed}")
             if self.out_of_reach:
                 parts.append(f"accuracy OUT OF REACH in {self.out_of_reach} windows")
+            if self.audited is not None:
+                parts.append(f"audited {self.audited:.2f}")
+            if self.doubtful:
+                parts.append(f"estimates CONTRADICT the audit in {self.doubtful} windows")
         speed = f"rows {self.rows:,} in {self.batch_ms:,} ms ({self.rows_per_second:,.0f}/s)"
         return ", ".join([*parts, speed, f"state {self.state_bytes:,} B"])
 

@@ -196,6 +196,8 @@ def _metrics() -> list[Column]:
         F.count_if("missed").alias("missed"),
         F.count_if("nothing_usable").alias("nothing_usable"),
         F.count_if("out_of_reach").alias("out_of_reach"),
+        F.avg("audited").alias("audited"),
+        F.count_if("doubtful").alias("doubtful"),
         F.collect_list("problems").alias("problems"),
         # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
         F.collect_list("figures").alias(FIGURES),
