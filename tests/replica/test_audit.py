@@ -46,13 +46,16 @@ def test_the_interval_holds_the_truth_whatever_is_believed(share: float) -> None
 
 
 def test_a_claim_that_can_t_be_is_found() -> None:
+    """What is too much is counted from the interval's end on."""
     rng = np.random.default_rng(6)
-    assert audited(rng, 0.5, claim=0.95).contradicts
-    assert not audited(rng, 0.5, claim=0.5).contradicts
-    assert 0.1 < audited(rng, 0.5, claim=0.95).excess < 0.45
-    assert audited(rng, 0.9, claim=0.95).excess > 0.4
-    assert audited(rng, 0.5, claim=0.1).excess < -0.1
-    assert audited(rng, 0.1, claim=0.9).excess == 0.0
+    bold, fair, shy = (audited(rng, *each) for each in ((0.5, 200, 0.95), (0.2,), (0.1, 200, 0.3)))
+    assert bold.contradicts
+    assert bold.estimate is not None
+    assert bold.excess == pytest.approx(bold.claim - bold.estimate.high)
+    assert not fair.contradicts
+    assert fair.excess == 0.0
+    assert shy.contradicts
+    assert shy.excess < 0.0
 
 
 def test_before_there_are_enough_draws_nothing_is_said() -> None:

@@ -22,7 +22,8 @@ NONE = LookUps(np.empty(0, np.int64))
 
 def scene(**more: Any) -> tuple[Refresher, WindowView]:
     """Six keys that were read long ago, of which two are shown."""
-    refresher = refresher_of(**({"audit": 0.5, "aim": "accuracy"} | more))
+    settings: dict[str, Any] = {"audit": 0.5, "aim": "accuracy"}
+    refresher = refresher_of(**(settings | more))
     refresher.seed_replica(np.arange(6), np.array([6.0, 5.0, 4.0, 3.0, 2.0, 1.0]), 0)
     view = view_of(30, np.arange(6), np.zeros(6))
     return refresher, view.at(refresher.replica.slots(view.keys))

@@ -128,7 +128,7 @@ class Auditor:
         shown = min(k, worlds.shape[1])
         least = np.partition(worlds, -shown, axis=1)[:, -shown]
         belongs = (worlds[:, : len(order)] >= least[:, None]).mean(axis=0)
-        return np.where(np.arange(len(order)) < shown, 1.0 - belongs, belongs)
+        return np.asarray(np.where(np.arange(len(order)) < shown, 1.0 - belongs, belongs))
 
 
 class _Chances:
