@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from topwater.rspql import Plan
     from topwater.rspql.plan.projection import Told
     from topwater.rspql.rdf.event_format import Columns, Documents
-    from topwater.rspql.rdf.pattern_match import Matcher
     from topwater.rspql.registration import Registered
 
 Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
@@ -122,12 +121,17 @@ def rspql(
     """
     # Here, so that only those who use RSP-QL wait for its parser.
     from topwater.rspql.plan.projection import told
+    from topwater.rspql.rdf.window_join import with_true_times
     from topwater.rspql.registration import plan_of, source_of, streams_of
 
     plan, asked = plan_of(text, services, allow)
     source = source_of(plan, asked)
-    tables = _matched(plan, streams_of(plan, streams))
-    return told(plan, _single(plan, run(plan.query(), tables, source=source)))
+    given = streams_of(plan, streams)
+    tables = _window_by_window(plan, given) if plan.joins_windows else _matched(plan, given)
+    answers = run(plan.query(), tables, source=source)
+    if plan.joins_windows:
+        answers = with_true_times(plan, answers)
+    return told(plan, _single(plan, answers))
 
 
 def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
@@ -144,24 +148,45 @@ def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
 
 def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
     """The binding tables of all streams, by turns."""
-    from topwater.rspql.rdf.event_format import Columns, Documents
     from topwater.rspql.rdf.pattern_match import Matcher
 
-    turns: list[Iterator[pa.Table]] = []
-    for name, given in streams.items():
-        reading: Documents | Columns = Documents()
-        batches: Any = given
-        if isinstance(given, tuple) and given and isinstance(given[0], Documents | Columns):
-            reading, batches = given
-        matcher = Matcher.of(plan, name, reading)
-        turns.append(_in_turn(matcher, f"{len(turns)}x", map(as_table, batches)))
+    readings = {name: _read_as(given)[0] for name, given in streams.items()}
+    matchers = {name: Matcher.of(plan, name, reading) for name, reading in readings.items()}
+    for turn in _by_turns(streams):
+        for name, scope, table, first in turn:
+            yield matchers[name].match(table, scope, first)
+
+
+def _window_by_window(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
+    """The binding tables of windows that are joined."""
+    from topwater.rspql.rdf.window_join import WindowJoin
+
+    join = WindowJoin(plan)
+    for turn in _by_turns(streams):
+        for name, scope, table, first in turn:
+            yield from join.add(name, _read_as(streams[name])[0], table, scope, first)
+        yield from join.close()
+    yield from join.finish()
+
+
+def _read_as(given: Any) -> tuple[Documents | Columns, Iterable[Batch]]:
+    """How the events of a stream are written, and the events."""
+    from topwater.rspql.rdf.event_format import Columns, Documents
+
+    if isinstance(given, tuple) and given and isinstance(given[0], Documents | Columns):
+        return given
+    return Documents(), given
+
+
+def _by_turns(
+    streams: Mapping[URIRef, Events],
+) -> Iterator[list[tuple[URIRef, str, pa.Table, int]]]:
+    """A batch of every stream at a time: whose it is, and how many events of that came before."""
+    turns = [map(as_table, _read_as(given)[1]) for given in streams.values()]
+    counts = dict.fromkeys(streams, 0)
     for tables in zip_longest(*turns):
-        yield from (table for table in tables if table is not None)
-
-
-def _in_turn(matcher: Matcher, scope: str, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The binding tables of one stream, whose events are counted."""
-    count = 0
-    for table in tables:
-        yield matcher.match(table, scope, count)
-        count += table.num_rows
+        numbered = enumerate(zip(streams, tables, strict=True))
+        there = [(n, name, table) for n, (name, table) in numbered if table is not None]
+        yield [(name, f"{n}x", table, counts[name]) for n, name, table in there]
+        for _, name, table in there:
+            counts[name] += table.num_rows

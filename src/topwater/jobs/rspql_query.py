@@ -62,9 +62,11 @@ def _streams(written: Written, plan: Plan, sink: Sink) -> dict[str, JobStream]:
 def _planned(path: Path, services: Mapping[str, Any]) -> Plan:
     """What the query says, if Spark can do it."""
     from topwater.rspql import parse
+    from topwater.rspql.registration import require_one_event
 
     try:
         plan = parse(text_of(path, "the query"), services=services)
+        require_one_event(plan)
     except QueryError as error:
         fix = _PASS.sub(_FIX, error.fix)
         raise QueryError(f"{path}, {error.problem}", fix=fix) from None

@@ -11,7 +11,7 @@ from rdflib.term import Identifier, URIRef, Variable
 from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
 from topwater.rspql.parser.cursor import KNOWN, shown
-from topwater.rspql.plan.compilation import is_bounded
+from topwater.rspql.plan.compilation import is_bounded, windows_of
 from topwater.rspql.plan.plan import (
     Alike,
     AllOf,
@@ -94,7 +94,7 @@ def plan_explanation(plan: Plan) -> Explanation:
 
 def _crowded(plan: Plan) -> Iterator[str]:
     """Which patterns need more in one event than events usually hold."""
-    for pattern in plan.patterns:
+    for pattern in (part for each in plan.patterns for part in each.blocks):
         apart = components(pattern)
         if len(apart) > 1:
             told = " and ".join(f"{{ {triple_text(part[0], plan)} … }}" for part in apart[:3])
@@ -154,7 +154,7 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
 
 def _window(plan: Plan, query: TopKQuery) -> str:
     names = ", ".join(shown(each.name, plan.prefixes) for each in plan.windows)
-    line = window_line(query.window)
+    line = window_line(windows_of(plan.windows[0]))
     if query.window.by == "count":
         line = f"{line.replace('events', 'solutions')} (in process only)"
     return f"{names}  {line}"
@@ -165,12 +165,19 @@ def _matches(plan: Plan) -> Iterator[str]:
         if number:
             yield "or"
         yield from pattern_lines(pattern, plan)
-    yield "inside each event"
+    if plan.joins_windows:
+        yield "each block inside each event, and joined over each window"
+    else:
+        yield "inside each event"
 
 
 def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
     """A pattern as the query might write it."""
-    for triple in pattern.triples:
+    for number, part in enumerate(pattern.parts):
+        if number:
+            yield "joined with"
+        yield from pattern_lines(part, plan)
+    for triple in () if pattern.parts else pattern.triples:
         yield " ".join(_term(term, plan) for term in triple)
     for bind in pattern.binds:
         if isinstance(bind, Fixed):
@@ -261,8 +268,9 @@ def _text_condition(condition: Text | Kind) -> str:
 
 def _differences(plan: Plan) -> Iterator[str]:
     """Where the answer is another one than SPARQL gives over all triples of a window."""
-    if any(len(pattern.triples) > 1 for pattern in plan.patterns):
-        yield "the triples of a pattern join inside one event, and not across events"
+    blocks = [part for pattern in plan.patterns for part in pattern.blocks]
+    if any(len(block.triples) > 1 for block in blocks):
+        yield "the triples of a block join inside one event, and not across events"
     if plan.take == "each":
         yield "a triple that is in two events gives two items, where a set of triples has it once"
     elif plan.group_by:

@@ -134,11 +134,12 @@ def rspql(
         missing or of the wrong type; before anything starts.
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.registration import plan_of, source_of
+    from topwater.rspql.registration import plan_of, require_one_event, source_of
     from topwater.spark.rspql_output import shown_rows
     from topwater.spark.rspql_streams import bindings_of
 
     plan, asked = plan_of(text, services, allow)
+    require_one_event(plan)
     source = source_of(plan, asked)
     bindings = bindings_of(spark, plan, streams)
     answers = answer_frame(

@@ -95,6 +95,17 @@ def test_values_of_one_variable() -> None:
     assert found.filters == [SameTerm("s", (URIRef(f"{EX}a"), Literal(5)))]
 
 
+def test_blocks_side_by_side_are_joined() -> None:
+    text = "WINDOW :w { ?s :p ?v FILTER(?v > 1) } WINDOW :x { ?s :q ?a } FILTER(?v < ?a)"
+    (pattern,) = where(text).patterns
+    assert [part.window for part in pattern.blocks] == [W, X]
+    assert [len(part.filters) for part in pattern.parts] == [1, 0]
+    assert pattern.filters == (Compare("v", "<", "a"),)
+    assert variables(pattern) == {"s", "v", "a"}
+    three = where("WINDOW :w { ?s :p ?v } WINDOW :x { ?s :q ?a } WINDOW ?w { ?a :r ?b }").patterns
+    assert [[part.window for part in each.parts] for each in three] == [[W, X, W], [W, X, X]]
+
+
 def test_triples_in_no_block_are_those_of_the_stream_that_is_named() -> None:
     head = "FROM STREAM :t [RANGE 10]"
     (found,) = where("?s :p ?v BIND(?v * 2 AS ?w) ?s :q ?a FILTER(?w > 3)", head).patterns
@@ -127,7 +138,7 @@ def test_data_that_are_not_in_the_stream_are_looked_up() -> None:
 @pytest.mark.parametrize(
     ("text", "marked"),
     [
-        ("WINDOW :w { ?s :p ?v } WINDOW :x { ?s :q ?a }", "WINDOW"),
+        ("WINDOW :w { ?s :p ?v BIND(?v * 2 AS ?n) } WINDOW :x { ?s :q ?n }", "BIND"),
         ("WINDOW :w { }", "WINDOW"),
         ("WINDOW :y { ?s :p ?v }", ":y"),
         ("WINDOW :w { ?s :p ?v } MINUS { ?s :q ?a }", "MINUS"),

@@ -185,7 +185,8 @@ class Composer:
 
     def _require_bound(self) -> None:
         """Refuse what uses variables without a value: it never holds."""
-        for pattern in self.where.patterns:
+        patterns = [(each, *each.parts) for each in self.where.patterns]
+        for pattern in (each for one in patterns for each in one):
             bound = with_casts(variables(replace(pattern, binds=())))
             for bind in pattern.binds:
                 if not isinstance(bind, Fixed):
@@ -355,7 +356,8 @@ class Composer:
             {str(term) for triple in pattern.triples for term in triple[:2]}
             for pattern in plan.patterns
         ]
-        made = {b.variable: b for each in plan.patterns for b in each.binds if isinstance(b, Bind)}
+        parts = [part for each in plan.patterns for part in (each, *each.parts)]
+        made = {b.variable: b for each in parts for b in each.binds if isinstance(b, Bind)}
         waiting = [variable_in(name) for name in plan.numbers]
         while waiting:
             name = waiting.pop()
@@ -374,7 +376,7 @@ class Composer:
         return places[-1] if places else self.document.find("ORDER")
 
     def _windows(self) -> tuple[StreamWindow, ...]:
-        used = {pattern.window for pattern in self.where.patterns}
+        used = {part.window for pattern in self.where.patterns for part in pattern.blocks}
         found = tuple(each for each in self.parts.windows.values() if each.name in used)
         first = found[0]
         for other in found[1:]:
@@ -385,6 +387,14 @@ class Composer:
                     self.names.place(other.name, "FROM"),
                     "give them the same RANGE and STEP",
                 )
+        if first.by == "count" and any(each.parts for each in self.where.patterns):
+            self._fail(
+                "WINDOW",
+                "windows by count are joined: each counts its own solutions, and so none closes "
+                "with another",
+                "use windows by time, as [RANGE PT9M STEP PT3M]",
+                last=True,
+            )
         return found
 
     def _refresh(self, service: Service | None) -> Refresh:

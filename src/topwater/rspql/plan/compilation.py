@@ -12,19 +12,24 @@ from topwater.rspql.plan.plan import SILENT, TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
 from topwater.scoring.expressions import Expression
 from topwater.scoring.expressions import parse as parse_formula
-from topwater.windows import Windows
+from topwater.windows import FARTHEST, Windows
 
 BOUNDED = "panes+n"
 """The list that remembers k + spare keys of each window, and not the window."""
 
 
 def compiled(plan: Plan) -> TopKQuery:
-    """The query that a plan describes."""
+    """The query that a plan describes.
+
+    Where windows are joined, it sees the query's windows end to end, and time as whoever joins them
+    tells it.
+    """
     window = plan.windows[0]
     return TopKQuery(
         key=plan.key,
         time=TIME if window.by == "time" else None,
-        window=windows_of(window),
+        window=Windows(window.width, window.width) if plan.joins_windows else windows_of(window),
+        jump=FARTHEST if plan.joins_windows else None,
         score=Formula(score_text(plan), order=plan.order),
         k=plan.k,
         take=plan.take,

@@ -113,7 +113,8 @@ class Grouping:
         computed = {
             bind.variable
             for pattern in self._where.patterns
-            for bind in pattern.binds
+            for part in (pattern, *pattern.parts)
+            for bind in part.binds
             if isinstance(bind, Bind) and not isinstance(parse(bind.formula).tree, Name)
         }
         return node.name in computed

@@ -70,7 +70,10 @@ def _aggregated(aggregate: Aggregate, column: Range) -> Range:
 
 def _filtered(plan: Plan) -> dict[str, Range]:
     """The ranges of columns that hold in all alternatives."""
-    found = [_bounds(list(pattern.filters)) for pattern in plan.patterns]
+    found = [
+        _bounds([each for part in (pattern, *pattern.parts) for each in part.filters])
+        for pattern in plan.patterns
+    ]
     names = set.intersection(*(set(each) for each in found))
     return {
         name: (min(each[name][0] for each in found), max(each[name][1] for each in found))

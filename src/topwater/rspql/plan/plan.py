@@ -172,12 +172,21 @@ class EventPattern:
         All of them have to hold. They may use what is bound by ``binds``.
     binds
         In their order; later ones may use earlier ones.
+    parts
+        The patterns of several blocks, which join over a whole window; the triples are then those
+        of all parts, and filters and binds are about what was joined.
     """
 
     window: Named
     triples: tuple[Triple, ...]
     filters: tuple[Condition, ...] = ()
     binds: tuple[Bind | Fixed, ...] = ()
+    parts: tuple[EventPattern, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[EventPattern, ...]:
+        """The patterns that are matched inside events."""
+        return self.parts or (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,6 +350,11 @@ class Plan:
         return " ".join(self.keys)
 
     @property
+    def joins_windows(self) -> bool:
+        """Whether several blocks join over a whole window."""
+        return any(pattern.parts for pattern in self.patterns)
+
+    @property
     def service(self) -> Service | None:
         """The only service, if there is one."""
         return self.services[0] if self.services else None
@@ -367,3 +381,12 @@ class Plan:
         from topwater.rspql.plan.compilation import compiled
 
         return compiled(self)
+
+
+def windows_in(plan: Plan, stream: Named) -> set[Named]:
+    """The windows of a plan that are on a stream."""
+    return {
+        window.name
+        for window in plan.windows
+        if window.stream == stream or isinstance(window.stream, Variable)
+    }

@@ -80,7 +80,8 @@ class Where:
 def variables(pattern: EventPattern) -> set[str]:
     """The variables that a pattern binds."""
     terms = {str(term) for triple in pattern.triples for term in triple if _is_variable(term)}
-    return terms | {bind.variable for bind in pattern.binds}
+    bound = {bind.variable for part in pattern.parts for bind in part.binds}
+    return terms | bound | {bind.variable for bind in pattern.binds}
 
 
 def with_casts(names: set[str]) -> set[str]:
@@ -126,18 +127,37 @@ class Walker:
 
     def _join(self, node: Any) -> Where:
         left, right = self.where(node.p1), self.where(node.p2)
+        patterns = left.patterns + right.patterns
         if left.patterns and right.patterns:
-            self._fail(
-                "WINDOW",
-                "two WINDOW blocks are joined: patterns join inside one event only",
-                "put their triples into one block, or let { … } UNION { … } stand between them",
-            )
+            patterns = [self._pair(a, b) for a in left.patterns for b in right.patterns]
         return Where(
-            left.patterns + right.patterns,
+            patterns,
             left.remotes + right.remotes,
             left.filters + right.filters,
             left.known | right.known,
             left.defaults | right.defaults,
+        )
+
+    def _pair(self, one: EventPattern, other: EventPattern) -> EventPattern:
+        """Two blocks, joined over a window; triples of ``FROM STREAM`` join inside one event."""
+        if one.window == other.window and one.window in self._parts.default:
+            return _joined(one, other)
+        for name in sorted(variables(one) & variables(other)):
+            computed = {b.variable for each in (one, other) for b in each.binds if _computes(b)}
+            if name in computed:
+                self._fail(
+                    "BIND",
+                    f"?{name} is computed in one WINDOW block, and joined with another",
+                    "compute it under another name, and compare: FILTER(?a = ?b)",
+                )
+        both = (one, other)
+        loose = [each if each.parts else EventPattern(each.window, ()) for each in both]
+        return EventPattern(
+            one.window,
+            one.triples + other.triples,
+            loose[0].filters + loose[1].filters,
+            loose[0].binds + loose[1].binds,
+            one.blocks + other.blocks,
         )
 
     def _union(self, node: Any) -> Where:
@@ -343,6 +363,10 @@ class Walker:
         """Where a token is last: windows are declared before they are read."""
         found = [token.start for token in self._document.tokens if token.text.upper() == word]
         return found[-1] if found else self._document.find("WHERE", "{")
+
+
+def _computes(bind: Bind | Fixed) -> bool:
+    return isinstance(bind, Bind)
 
 
 def _is_plain(node: Any) -> bool:

@@ -17,7 +17,16 @@ import pyarrow.compute as pc
 from rdflib.term import Identifier, Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.rspql.plan.plan import SILENT, TIME, EventPattern, Fixed, Named, Plan, Triple
+from topwater.rspql.plan.plan import (
+    SILENT,
+    TIME,
+    EventPattern,
+    Fixed,
+    Named,
+    Plan,
+    Triple,
+    windows_in,
+)
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
@@ -50,11 +59,7 @@ class Matcher:
     @staticmethod
     def of(plan: Plan, stream: Named, reading: Documents | Columns) -> Matcher:
         """What a plan looks for in a stream."""
-        names = {
-            window.name
-            for window in plan.windows
-            if window.stream == stream or isinstance(window.stream, Variable)
-        }
+        names = windows_in(plan, stream)
         patterns = tuple(from_stream(e, stream) for e in plan.patterns if e.window in names)
         return Matcher(reading, patterns, plan.keys, plan.numbers)
 
@@ -94,7 +99,7 @@ class Matcher:
         ]
         silent: BoolArray = np.ones(events.num_rows, np.bool_)
         silent[np.concatenate([*useful, bad])] = False
-        rest = [self._keyless(time.take(bad)), self._keyless(time.filter(silent), silent=True)]
+        rest = [self.keyless(time.take(bad)), self.keyless(time.filter(silent), silent=True)]
         return pa.concat_tables([table, *rest])
 
     def _solutions(self, events: pa.Table) -> tuple[list[Bindings], IntArray, IntArray]:
@@ -105,7 +110,7 @@ class Matcher:
             direct = [self.reading.bindings(events, each, terms) for each in self.patterns]
             if all(each is not None for each in direct):
                 found = [
-                    _kept(each, pattern)
+                    kept(each, pattern)
                     for each, pattern in zip(direct, self.patterns, strict=True)
                     if each is not None
                 ]
@@ -117,11 +122,18 @@ class Matcher:
         self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, begun: tuple[str, int]
     ) -> pa.Table:
         where = rows[found.event]
-        keys = _keys(found, self.keys, begun, where)
-        columns = {TIME: time.take(where), " ".join(self.keys): keys}
+        texts = [term_texts(found, name, begun, where) for name in self.keys]
+        return self._table(found, time.take(where), texts)
+
+    def table(self, found: Bindings, time: pa.ChunkedArray) -> pa.Table:
+        """The binding table of solutions that are found already, and when each was."""
+        return self._table(found, time, [_texts(found, name) for name in self.keys])
+
+    def _table(self, found: Bindings, time: pa.ChunkedArray, texts: list[pa.Array]) -> pa.Table:
+        columns = {TIME: time, " ".join(self.keys): _keys(texts)}
         for name in self.numbers:
             columns[name] = pa.array(self._column(found, name))
-        return pa.table(columns | {SILENT: pa.repeat(False, len(where))})
+        return pa.table(columns | {SILENT: pa.repeat(False, len(time))})
 
     def _column(self, found: Bindings, name: str) -> FloatArray:
         kind = name.removesuffix(KIND)
@@ -141,8 +153,12 @@ class Matcher:
             usable &= np.isfinite(part.column(name).to_numpy())
         return usable
 
-    def _keyless(self, time: pa.ChunkedArray, *, silent: bool = False) -> pa.Table:
-        columns = {TIME: time, " ".join(self.keys): pa.nulls(len(time), pa.large_string())}
+    def keyless(
+        self, time: pa.ChunkedArray, *, silent: bool = False, key: str | None = None
+    ) -> pa.Table:
+        """Rows without numbers, and without keys of their own, which are only counted."""
+        keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
+        columns = {TIME: time, " ".join(self.keys): keys}
         columns |= {name: pa.nulls(len(time), pa.float64()) for name in self.numbers}
         return pa.table(columns | {SILENT: pa.repeat(silent, len(time))})
 
@@ -170,10 +186,10 @@ def solutions(triples: Triples, pattern: EventPattern) -> Bindings:
         best = max(waiting, key=lambda each: (len(each.codes.keys() & found.codes), -len(each)))
         waiting = [each for each in waiting if each is not best]
         found = joined(found, best)
-    return _kept(found, pattern)
+    return kept(found, pattern)
 
 
-def _kept(found: Bindings, pattern: EventPattern) -> Bindings:
+def kept(found: Bindings, pattern: EventPattern) -> Bindings:
     """Of some solutions those that pass the filters, with what is bound by ``BIND``."""
     for bind in pattern.binds:
         found = found.with_bound(bind)
@@ -235,11 +251,13 @@ def _join_keys(left: Bindings, right: Bindings, shared: list[str]) -> tuple[IntA
     return keys[:cut], keys[cut:]
 
 
-def _keys(
-    found: Bindings, names: tuple[str, ...], begun: tuple[str, int], rows: IntArray
-) -> pa.Array:
+def term_texts(found: Bindings, name: str, begun: tuple[str, int], rows: IntArray) -> pa.Array:
+    """The terms of a variable, with blank nodes named after the event that they are in."""
+    return _told_apart(_texts(found, name), begun, rows)
+
+
+def _keys(texts: list[pa.Array]) -> pa.Array:
     """The key of each solution: an IRI as it is, and other or several terms as N-Triples."""
-    texts = [_told_apart(_texts(found, name), begun, rows) for name in names]
     if len(texts) > 1:
         return pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
     bare = pc.utf8_slice_codeunits(texts[0], 1, -1)
