@@ -22,14 +22,22 @@ RAW: dict[str, ListMaker] = {"pretopk": Predicted, "mintopk": SuperTopK, "tma": 
 """They take only panes of the current window."""
 
 
+SEEDS = [
+    pytest.param(range(2), id="some"),  # keys of both kinds
+    pytest.param(range(2, 12), id="many", marks=pytest.mark.soak),
+]
+
+
+@pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("name", RAW)
-def test_contract_of_raw_lists(name: str) -> None:
-    check_list(RAW[name], in_order=True)
+def test_contract_of_raw_lists(name: str, seeds: range) -> None:
+    check_list(RAW[name], in_order=True, seeds=seeds)
 
 
+@pytest.mark.parametrize("seeds", SEEDS)
 @pytest.mark.parametrize("name", list(lists))
-def test_contract_of_registered_lists(name: str) -> None:
-    check_list(lists[name])
+def test_contract_of_registered_lists(name: str, seeds: range) -> None:
+    check_list(lists[name], seeds=seeds)
 
 
 @pytest.mark.parametrize("make", [*RAW.values(), *(lists[name] for name in lists)])

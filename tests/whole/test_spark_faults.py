@@ -141,7 +141,7 @@ def check(spark: SparkSession, folder: Path) -> None:
     }
 
 
-def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
+def kill(folder: Path, kills: int, seed: int) -> None:
     """Kill the driver at random moments, each in a micro-batch or between two."""
     rng = np.random.default_rng(seed)
     files = Plan.read(folder).files
@@ -152,15 +152,6 @@ def kill_and_restart(folder: Path, kills: int, seed: int) -> None:
             time.sleep(rng.random() * 0.5)
             driver.kill()
     assert committed(folder) < files
-    with started(folder) as driver:
-        driver.finish()
-
-
-@pytest.mark.timeout(900)
-def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan(keys=10_000))
-    kill_and_restart(folder, kills=2, seed=1)
-    check(spark, folder)
 
 
 @pytest.mark.soak
@@ -176,7 +167,9 @@ def test_a_killed_driver_goes_on_where_it_was(spark: SparkSession, tmp_path: Pat
 )
 def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     folder = prepared(tmp_path, plan)
-    kill_and_restart(folder, kills=20, seed=2)
+    kill(folder, kills=20, seed=2)
+    with started(folder) as driver:
+        driver.finish()
     check(spark, folder)
 
 
@@ -227,8 +220,12 @@ def _noted(pid: int | None, found: list[int]) -> bool:
 
 
 @pytest.mark.timeout(900)
-def test_a_killed_python_worker_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    folder = prepared(tmp_path, Plan(slow=0.2))
+def test_killed_drivers_go_on_where_they_were_and_killed_workers_are_replaced(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The driver is killed twice; then its Python workers are, and their tasks run again."""
+    folder = prepared(tmp_path, Plan(files=12, keys=10_000, slow=0.1))
+    kill(folder, kills=2, seed=1)
     with started(folder, "local[2,4]") as driver:
         kill_in_a_fetch(driver, folder, lambda worker: worker, kills=2)
         driver.finish()
@@ -291,29 +288,41 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         log.close()
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "plan",
-    [
-        Plan(name="each-smallest", files=5),  # its class has to reach the executors
-        pytest.param(Plan(files=5), marks=pytest.mark.soak),
-    ],
+    [Plan(name="each-smallest", files=5), Plan(files=5)],
     ids=["reduced in Java", "worth"],
 )
 def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     folder = prepared(tmp_path, plan)
-    java = spark._jvm.java.lang.System.getenv("JAVA_HOME")  # type: ignore[union-attr]
-    with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
-        driver.finish()
+    run_on_a_cluster(spark, folder)
     check(spark, folder)
 
 
-@pytest.mark.soak
-def test_copies_of_slow_tasks_change_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """Two attempts at once, on two machines; now the first is ready first, and now the second."""
-    folder = prepared(tmp_path, Plan(files=30, stall=2.0))
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    ("plan", "least"),
+    [
+        (Plan(files=8, stall=0.5), 1),
+        pytest.param(Plan(files=30, stall=2.0), 5, marks=pytest.mark.soak),
+    ],
+    ids=["few", "many"],
+)
+def test_copies_of_slow_tasks_change_nothing(
+    spark: SparkSession, tmp_path: Path, plan: Plan, least: int
+) -> None:
+    """Two attempts at once, on two machines; now the first is ready first, and now the second.
+
+    Here our classes of Java also have to reach executors that are processes of their own.
+    """
+    folder = prepared(tmp_path, plan)
+    run_on_a_cluster(spark, folder)
+    check(spark, folder)
+    assert len(list(folder.glob("copy-*"))) >= least
+
+
+def run_on_a_cluster(spark: SparkSession, folder: Path) -> None:
     java = spark._jvm.java.lang.System.getenv("JAVA_HOME")  # type: ignore[union-attr]
     with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
         driver.finish()
-    check(spark, folder)
-    assert len(list(folder.glob("copy-*"))) >= 5
