@@ -14,12 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from typer.testing import CliRunner
-
 from tests.support.docs_commands import parse, targets
 from tests.support.docs_pages import ROOT
-from topwater.cli import app
-from topwater.spark.session import running_session
 
 BIN = Path(sys.executable).parent
 ENDS = {"--version", "explain", "init", "run", "state"}
@@ -53,15 +49,6 @@ class Shell:
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=240
         )
         assert ran.returncode == 0, f"{command} failed:\n{ran.stdout}{ran.stderr}"
-        return ran.stdout
-
-    def run_here(self, words: list[str]) -> str:
-        """What the command printed, in this process: it takes the session that is there.
-
-        A process of Java for it would take longer than all the rest.
-        """
-        ran = CliRunner().invoke(app, words, env={"COLUMNS": "100", "NO_COLOR": "1"})
-        assert ran.exit_code == 0, f"{words} failed:\n{ran.output}"
         return ran.stdout
 
     def serve(self, words: list[str]) -> None:
@@ -106,8 +93,6 @@ def _topwater(shell: Shell, words: list[str]) -> str | None:
         return None
     if words[1] not in ENDS or (words[1] == "run" and "--once" not in words):
         return None
-    if words[1] == "run" and running_session() is not None:
-        return shell.run_here(words[1:])
     return shell.run([str(BIN / "topwater"), *words[1:]])
 
 

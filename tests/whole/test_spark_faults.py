@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -253,6 +253,15 @@ def test_a_killed_executor_is_replaced(spark: SparkSession, tmp_path: Path) -> N
     check(spark, folder)
 
 
+def wait_for_port(port: int) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"nobody listens at {port}")
+
+
 @contextmanager
 def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
     """A master and its workers, from the pip package."""
@@ -279,6 +288,7 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         for name, *options in commands
     ]
     try:
+        wait_for_port(int(port))  # Spark's own patience is shorter than a busy machine needs
         yield address
     finally:
         for process in running:
@@ -288,10 +298,13 @@ def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
         log.close()
 
 
-@pytest.mark.soak
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "plan",
-    [Plan(name="each-smallest", files=5), Plan(files=5)],
+    [
+        Plan(name="each-smallest", files=5),  # its class has to reach the executors
+        pytest.param(Plan(files=5), marks=pytest.mark.soak),
+    ],
     ids=["reduced in Java", "worth"],
 )
 def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
@@ -300,22 +313,16 @@ def test_a_cluster_gives_the_same_answers(spark: SparkSession, tmp_path: Path, p
     check(spark, folder)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.soak
 @pytest.mark.parametrize(
     ("plan", "least"),
-    [
-        (Plan(files=8, stall=0.5), 1),
-        pytest.param(Plan(files=30, stall=2.0), 5, marks=pytest.mark.soak),
-    ],
+    [(Plan(files=8, stall=0.5), 1), (Plan(files=30, stall=2.0), 5)],
     ids=["few", "many"],
 )
 def test_copies_of_slow_tasks_change_nothing(
     spark: SparkSession, tmp_path: Path, plan: Plan, least: int
 ) -> None:
-    """Two attempts at once, on two machines; now the first is ready first, and now the second.
-
-    Here our classes of Java also have to reach executors that are processes of their own.
-    """
+    """Two attempts at once, on two machines; now the first is ready first, and now the second."""
     folder = prepared(tmp_path, plan)
     run_on_a_cluster(spark, folder)
     check(spark, folder)
