@@ -68,3 +68,46 @@ def test_of_few_or_equal_values_nothing_can_be_said() -> None:
     assert Population(np.full(100, 5.0)).median == 5.0
     assert Population(np.array([-1e308, 1e308])).median == 0.0
     assert Population(np.array([1e308, 1.5e308])).median == pytest.approx(1.25e308)
+
+
+def test_of_a_world_the_share_beyond_the_greatest_value_is_uncertain() -> None:
+    """As that of any value between the others."""
+    population = Population(np.sort(np.random.default_rng(4).normal(0, 1, 99)))
+    found = population.in_worlds(4_000, np.random.default_rng(5))
+    assert found.sum(axis=1) == pytest.approx(1.0)
+    beyond = found[:, population.points > population.known[-1]].sum(axis=1)
+    assert beyond.mean() == pytest.approx(0.01, rel=0.1)
+    assert beyond.std() == pytest.approx(0.01, rel=0.1)
+    assert found.mean(axis=0) == pytest.approx(population.chances, rel=0.3)
+
+
+def test_unread_values_are_drawn_by_the_shares_of_their_world() -> None:
+    population = Population(np.arange(40.0))
+    chances = population.in_worlds(50, np.random.default_rng(6))
+    drawn = population.drawn(chances, 4_000, np.random.default_rng(7))
+    for world, values in enumerate(drawn):
+        assert np.isin(values, population.points).all()
+        right = chances[world, population.points > 30].sum()
+        assert (values > 30).mean() == pytest.approx(right, abs=0.04)
+
+
+def test_the_greatest_known_value_is_the_first_of_all_as_often_as_it_should_be() -> None:
+    """Of 30 keys 10 are known: the best of these is the best of all one time in three."""
+    said = []
+    for seed in range(200):
+        population = Population(np.sort(np.random.default_rng(seed).lognormal(0, 2, 20)))
+        chances = population.in_worlds(64, np.random.default_rng(seed))
+        others = population.drawn(chances, 40, np.random.default_rng(seed + 1))
+        said.append((others.max(axis=1) <= population.known[-1]).mean())
+    assert np.mean(said) == pytest.approx(1 / 3, abs=0.04)
+
+
+def test_whole_numbers_stay_such() -> None:
+    values = np.sort(np.random.default_rng(8).poisson(2.0, 400).astype(float))
+    population = Population(np.where(values < 2, 0.0, values))
+    assert np.abs(population.points - np.rint(population.points)).max() < 1e-6
+    assert population.chances[population.points == 0].sum() == pytest.approx(
+        (population.known == 0).mean(), abs=0.02
+    )
+    few = Population(np.repeat([0.0, 1.0, 2.0, 3.0], 50))
+    assert few.chances[few.points > 3.5].sum() < 0.02

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topwater.replica.population import Population
-from topwater.replica.unseen_keys import Cells, UnseenScores, best_of_many
+from topwater.replica.unseen_keys import NO_ONE, Cells, Crowd, UnseenScores
 
 
 @pytest.mark.parametrize("second", [False, True])
@@ -43,18 +43,22 @@ def test_what_is_expected_is_as_many_as_there_are() -> None:
     could = UnseenScores.of(
         Cells.of(mentions), population, lambda rows, remote: mentions[rows][:, None] * remote
     )
-    scores, expected = could.intensity()
+    crowd = could.crowd(0.5).and_more(could.crowd(0.5)).and_more(NO_ONE)
+    scores, expected = crowd.scores, crowd.expected
     assert expected.sum() == pytest.approx(1_000)
     drawn = mentions * np.random.default_rng(5).lognormal(0, 1, (200, 1_000))
-    border = 20.0
-    assert expected[scores > border].sum() == pytest.approx((drawn > border).sum(1).mean(), rel=0.3)
+    above = crowd.above(20.0)
+    assert (above.scores > 20.0).all()
+    assert above.expected.sum() == expected[scores > 20.0].sum()
+    assert above.expected.sum() == pytest.approx((drawn > 20.0).sum(1).mean(), rel=0.3)
 
 
 def test_the_best_of_many_are_as_if_all_were_drawn() -> None:
     """A thousand keys, each drawn from the same 200 values."""
     rng = np.random.default_rng(6)
     values = np.linspace(0, 1, 200)
-    found = best_of_many(values, np.full(200, 1_000 / 200), 4_000, 3, rng)
+    crowd = Crowd(values, np.full(200, 1_000 / 200), np.arange(200))
+    found = crowd.best(np.ones((4_000, 200)), 3, rng)
     drawn = -np.sort(-values[rng.integers(0, 200, (4_000, 1_000))], axis=1)[:, :3]
     assert (np.diff(found, axis=1) <= 0).all()
     assert found.mean(axis=0) == pytest.approx(drawn.mean(axis=0), abs=0.001)
@@ -63,5 +67,23 @@ def test_the_best_of_many_are_as_if_all_were_drawn() -> None:
 
 def test_where_few_are_expected_there_may_be_none() -> None:
     rng = np.random.default_rng(7)
-    found = best_of_many(np.array([5.0]), np.array([0.5]), 4_000, 1, rng)
+    found = Crowd.of(np.array([5.0]), np.array([0.5])).best(np.ones((4_000, 0)), 1, rng)
     assert np.isinf(found).mean() == pytest.approx(np.exp(-0.5), abs=0.03)
+
+
+def test_what_is_likelier_in_a_world_is_drawn_more_often_there() -> None:
+    crowd = Crowd(np.array([5.0, 1.0]), np.array([0.5, 90.0]), np.array([1, 0]))
+    times = np.tile([[1.0, 0.0], [1.0, 3.0]], (2_000, 1))
+    found = crowd.best(times, 1, np.random.default_rng(8))[:, 0]
+    assert (found[::2] == 1.0).all()
+    assert (found[1::2] == 5.0).mean() == pytest.approx(1 - np.exp(-1.5), abs=0.03)
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_cells_may_be_represented_by_their_least(second: bool) -> None:
+    rng = np.random.default_rng(9)
+    scores, others = rng.lognormal(0, 2, 900), rng.lognormal(0, 2, 900) if second else None
+    cells = Cells.of(scores, others)
+    least = cells.by_the_least(scores, others)
+    assert (scores[least.first][cells.of_row] <= scores).all()
+    assert least.count is cells.count

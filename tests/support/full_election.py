@@ -241,18 +241,28 @@ class FullRefresher(Refresher):
         value = self.values.of_slots(slots[rows])
         usual = np.where(np.isnan(value), model.mean, value)
         worlds = drawn(self._moved(slots[rows], usual, view.end), value, stale[rows], rng)
-        # Beyond the first keys, what is expected is a matter of definition.
-        believed = self.terms.scores(view.values, self.values.of_slots(slots))
-        others = self._estimates._others(view.at(slots), believed, order, rows)
+        unseen = ~self.replica.known(slots)
+        population = self.values.population if unseen.any() else NOBODY
+        another = np.random.default_rng([self.settings.seed, view.index, 1])
+        # What values could be that were never read is a matter of definition.
+        chances = population.in_worlds(_WORLDS, another)
+        if population.usable:
+            third = np.random.default_rng([self.settings.seed, view.index, 3])
+            unseen = np.flatnonzero(~known)
+            worlds[:, unseen] = population.drawn(chances, len(unseen), third)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
         scores = self.terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
+        # So is what is expected beyond the first keys.
+        believed = self.terms.scores(view.values, self.values.of_slots(slots))
+        others = self._estimates._others(view.at(slots), believed, order, rows)
         if others is not None:
-            scores = np.concatenate([scores, others], axis=1)
+            more = others.best(chances / population.chances, k + 8, another)
+            scores = np.concatenate([scores, more], axis=1)
         return full_fare(scores, min(k, len(order)), k)
 
     def _moved(self, slots: IntArray, values: FloatArray, now: Millis) -> Moved:
         beliefs = self.learners.beliefs
-        passed = beliefs.passed(slots, now, self.replica, self.values.population)
+        passed = beliefs.passed(slots, now, self.replica, NOBODY)
         return beliefs.moved(slots, values, passed)
 
 
@@ -351,7 +361,7 @@ class FullWorth:
         scores = np.maximum(now, -1e300)
         high = scores
         if not proposal.by_one:
-            high = proposal.score_at(rows, np.full(len(rows), points[-30]))
+            high = proposal.score_at(rows, np.full(len(rows), proposal.population.high))
             high = np.where(np.isfinite(high), high, -1e300)
         cells: dict[tuple[int, int], list[int]] = {}
         for at, pair in enumerate(zip(scores.tolist(), high.tolist(), strict=True)):

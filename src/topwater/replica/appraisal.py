@@ -33,8 +33,6 @@ _LEAST = 1e-9
 _LATER = 1e-4
 _ROUNDED_UP = 1.0 + 1e-6
 _GREATEST = 1e300
-_HIGH = -30
-"""A point of the population beyond most others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ class Appraisal:
         scores = np.maximum(proposal.places.score_of(rows), -_GREATEST)
         others = None
         if not trials.by_one:
-            others = trials.score_at(rows, np.full(len(rows), population.points[_HIGH]))
+            others = trials.score_at(rows, np.full(len(rows), population.high))
             others = np.where(np.isfinite(others), others, -_GREATEST)
         cells = Cells.of(scores, others)
         could = UnseenScores.of(

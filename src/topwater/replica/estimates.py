@@ -6,11 +6,12 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.places import by_key
+from topwater.replica.population import NOBODY, Population
 from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
-from topwater.replica.unseen_keys import Cells, UnseenScores, best_of_many
+from topwater.replica.unseen_keys import NO_ONE, Cells, Crowd, UnseenScores
 from topwater.replica.window_view import WindowView
 from topwater.replica.worth import Worth
 
@@ -20,8 +21,8 @@ a value."""
 
 _SAMPLED = 1_024
 _DEEP = 4
-_HIGH = -30
-"""A point of the population beyond most others."""
+_FURTHER = 8
+"""So many more places than are shown are told apart: what is beyond counts nothing."""
 
 
 class Estimates:
@@ -95,14 +96,29 @@ class Estimates:
 
         What of the others could matter is seen by the order of the best.
         """
-        worlds = self._worlds(view, scores, rows)
+        population, rng = self._population(view), self._rng(view, 1)
+        chances = population.in_worlds(WORLDS, rng)
+        worlds = self._worlds(view, scores, rows, chances)
         others = self._others(view, scores, order, rows)
-        return worlds if others is None else np.concatenate([worlds, others], axis=1)
+        if others is None:
+            return worlds
+        more = others.best(chances / population.chances, self._terms.k + _FURTHER, rng)
+        return np.concatenate([worlds, more], axis=1)
+
+    def _population(self, view: WindowView) -> Population:
+        """What the keys of a window that were never read could be; nobody, if there are none."""
+        population = self._values.population
+        if not population.usable or self._replica.known(view.slots).all():
+            return NOBODY
+        return population
+
+    def _rng(self, view: WindowView, purpose: int) -> np.random.Generator:
+        return np.random.default_rng([self._terms.settings.seed, view.index, purpose])
 
     def _others(
         self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray
-    ) -> FloatArray | None:
-        """The best scores that all other keys could have: a row a world. None if there are none.
+    ) -> Crowd | None:
+        """What all other keys could score. None if there are none.
 
         Those too low to matter, if only a few of the shown fall, are left out.
         """
@@ -112,20 +128,15 @@ class Estimates:
         if not len(others):
             return None
         known = self._replica.known(view.slots[others])
-        parts = [self._of_unseen(view, scores, others[~known]), self._of_far(view, others[known])]
-        score, expected = (np.concatenate(each) for each in zip(*parts, strict=True))
-        high = score > scores[order[min(len(order) - 1, _DEEP * self._terms.k)]]
-        score, expected = score[high], expected[high]
-        rng = np.random.default_rng([self._terms.settings.seed, view.index, 1])
-        return best_of_many(score, expected, WORLDS, self._terms.k, rng)
+        crowd = self._of_unseen(view, scores, others[~known])
+        crowd = crowd.and_more(self._of_far(view, others[known]))
+        return crowd.above(scores[order[min(len(order) - 1, _DEEP * self._terms.k)]])
 
-    def _of_unseen(
-        self, view: WindowView, scores: FloatArray, rows: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """How many keys that were never read are to be expected at each score."""
+    def _of_unseen(self, view: WindowView, scores: FloatArray, rows: IntArray) -> Crowd:
+        """Keys that were never read."""
         population = self._values.population
         if not len(rows) or not population.usable:
-            return np.empty(0), np.empty(0)
+            return NO_ONE
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
             times = remote.shape[1]
@@ -135,21 +146,24 @@ class Estimates:
 
         second = None
         if len(view.values) > 1:
-            points = np.tile(population.points[_HIGH], (len(rows), 1))
-            second = score_at(np.arange(len(rows)), points)[:, 0]
+            highs = np.full((len(rows), 1), population.high)
+            second = score_at(np.arange(len(rows)), highs)[:, 0]
             second = np.where(np.isfinite(second), second, scores[rows])
-        return UnseenScores.of(Cells.of(scores[rows], second), population, score_at).intensity()
+        cells = Cells.of(scores[rows], second)
+        best = UnseenScores.of(cells, population, score_at).crowd(0.5)
+        least = cells.by_the_least(scores[rows], second)
+        return best.and_more(UnseenScores.of(least, population, score_at).crowd(0.5))
 
-    def _of_far(self, view: WindowView, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The same for keys that were read but are far from the answer, by some of them."""
+    def _of_far(self, view: WindowView, rows: IntArray) -> Crowd:
+        """Keys that were read but are far from the answer, by some of them."""
         if not len(rows):
-            return np.empty(0), np.empty(0)
+            return NO_ONE
         each = max(1.0, len(rows) / _SAMPLED)
         # In a fixed order: rows come in any.
         rows = rows[np.argsort(self._replica.arrival[view.slots[rows]])]
         rows = rows[(np.arange(int(len(rows) / each)) * each).astype(np.int64)]
         slots = view.slots[rows]
-        passed = self._beliefs.passed(slots, view.end, self._replica, self._values.population)
+        passed = self._beliefs.passed(slots, view.end, self._replica, NOBODY)
         points, chances = self._beliefs.moved(slots, self._values.of_slots(slots), passed).points()
         columns = {
             name: np.repeat(column[rows], points.shape[1]) for name, column in view.values.items()
@@ -157,20 +171,27 @@ class Estimates:
         scores = self._terms.scores(columns, points.ravel())
         expected = each * (passed.stale[:, None] * chances).ravel()
         finite = np.isfinite(scores)
-        return scores[finite], expected[finite]
+        return Crowd.of(scores[finite], expected[finite])
 
-    def _worlds(self, view: WindowView, scores: FloatArray, rows: IntArray) -> FloatArray:
+    def _worlds(
+        self, view: WindowView, scores: FloatArray, rows: IntArray, chances: FloatArray
+    ) -> FloatArray:
         """Scores that these rows could have: a row a world."""
-        rng = np.random.default_rng([self._terms.settings.seed, view.index])
-        slots, replica = view.slots[rows], self._replica
-        value = self._values.of_slots(slots)
+        slots, replica, values = view.slots[rows], self._replica, self._values
+        value = values.of_slots(slots)
         usual = np.where(np.isnan(value), self._beliefs.values.mean, value)
-        passed = self._beliefs.passed(slots, view.end, replica, self._values.population)
+        passed = self._beliefs.passed(slots, view.end, replica, NOBODY)
         could_be = self._beliefs.moved(slots, usual, passed)
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
-        moves = drawn_moves(could_be, passed.stale, rng)
-        return moves.worlds(scores[rows], score_at)
+        rng = np.random.default_rng([self._terms.settings.seed, view.index])
+        worlds = drawn_moves(could_be, passed.stale, rng).worlds(scores[rows], score_at)
+        unseen = np.flatnonzero(~replica.known(slots))
+        if chances.size and len(unseen):
+            drawn = values.population.drawn(chances, len(unseen), self._rng(view, 3))
+            which = np.tile(unseen, len(worlds))
+            worlds[:, unseen] = score_at(which, drawn.ravel()).reshape(drawn.shape)
+        return worlds

@@ -1,8 +1,11 @@
 """What the value of a key that was never read could be: a draw from those that were.
 
 Which keys are read first does not depend on their values, so the values that are known are a fair
-sample. Between them the distribution is taken as it is; beyond the last twenty at either end it is
+sample. Between them the distribution is taken as it is; beyond the greatest and the least it is
 continued, since among many keys the few that matter lie beyond all that were seen.
+
+How many of the others lie above the greatest of n values is hardly known: its share is 1 in n + 1
+on average, but may as well be three times that, or a tenth. So a world has shares of its own.
 """
 
 from __future__ import annotations
@@ -13,19 +16,19 @@ from functools import cached_property
 import numpy as np
 
 from topwater.model import FloatArray
+from topwater.replica.tails import Tail
 
 FEWEST = 16
 """With fewer values nothing can be said of the others."""
 
 _ENDS = 20
 _BODY = 96
-_STEPS = 36
-_MOST = 4_096
+_STEPS = 9
+_BEYOND = 18
+_MOST = 16_384
 _DRAWS = 1_024
-_GREATEST = 600.0
-"""Logarithms beyond this are no numbers any more."""
-
 _LIMIT = 1e307
+_LATTICE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -71,89 +74,115 @@ class Population:
         """How likely each of them is."""
         return self._table[1]
 
+    @property
+    def high(self) -> float:
+        """A value beyond nearly all others."""
+        return float(self.points[-_BEYOND])
+
     @cached_property
     def draws(self) -> FloatArray:
         """Values, ascending, all equally likely."""
         shares = (np.arange(_DRAWS) + 0.5) / _DRAWS
         return np.asarray(self.points[np.searchsorted(np.cumsum(self.chances)[:-1], shares)])
 
+    def in_worlds(self, worlds: int, rng: np.random.Generator) -> FloatArray:
+        """How likely each of the points is in some worlds: a row a world.
+
+        All of these would have given such values as are known. The shares of what lies between
+        them are as those of so many numbers drawn evenly; of what lies beyond, all are as likely
+        as the first of it.
+        """
+        if not self.usable:
+            return np.empty((worlds, 0))
+        alone = len(self.chances) - 2 * _BEYOND
+        first = np.append(0, np.arange(_BEYOND, _BEYOND + alone + 1))
+        weight = np.add.reduceat(self.chances, first)
+        share = rng.standard_gamma(weight * len(self.known), (worlds, len(weight)))
+        share /= share.sum(axis=1, keepdims=True) * weight
+        times = np.repeat(share, [_BEYOND, *[1] * alone, _BEYOND], axis=1)
+        return np.asarray(times * self.chances)
+
+    def drawn(self, chances: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+        """So many values for each of some worlds, by the chances of the points in them."""
+        worlds = len(chances)
+        steps = np.cumsum(chances, axis=1)
+        steps = steps / steps[:, -1:] + np.arange(worlds)[:, None]
+        lots = rng.random((worlds, count)) + np.arange(worlds)[:, None]
+        at = np.searchsorted(steps.ravel(), lots.ravel(), side="right")
+        of_world = np.repeat(np.arange(worlds) * chances.shape[1], count)
+        at = np.minimum(at - of_world, chances.shape[1] - 1)
+        return np.asarray(self.points[at].reshape(worlds, count))
+
     @cached_property
     def _table(self) -> tuple[FloatArray, FloatArray]:
         values = self.known
+        if not self.usable:
+            return np.empty(0), np.empty(0)
         if len(values) > _MOST:
             values = values[((np.arange(_MOST) + 0.5) * (len(values) / _MOST)).astype(np.int64)]
-        powers = bool(values[0] > 0)
-        scale = np.log(values) if powers else values
-        points, chances = _continued(scale)
-        if powers:
-            points = np.exp(np.minimum(points, _GREATEST))
-        return points, chances
+        unit = float(max(-values[0], values[-1]))
+        values = values / unit
+        step = _step_of(values)
+        points, chances = _continued(_spread(values, step))
+        if step:
+            points = values[0] + np.rint((points - values[0]) / step) * step
+        return np.clip(points, -_LIMIT / max(unit, 1.0), _LIMIT / max(unit, 1.0)) * unit, chances
 
 
 NOBODY = Population(np.empty(0))
 """Nothing is known of anybody."""
 
 
+def _step_of(values: FloatArray) -> float:
+    """What all of these values are multiples of, if many are equal; else 0."""
+    distinct = np.unique(values)
+    if 2 * len(distinct) > len(values):
+        return 0.0
+    apart = np.diff(distinct)
+    step = float(apart.min())
+    off = apart / step
+    return step if np.abs(off - np.rint(off)).max() < _LATTICE * off.max() else 0.0
+
+
+def _spread(values: FloatArray, step: float) -> FloatArray:
+    """Equal values, spread over the step that each of them stands for."""
+    if not step:
+        return values
+    _, first, count = np.unique(values, return_index=True, return_counts=True)
+    rank = np.arange(len(values)) - np.repeat(first, count)
+    return np.asarray(values + ((rank + 0.5) / np.repeat(count, count) - 0.5) * step)
+
+
 def _continued(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Points and chances: the body as it is, both ends continued."""
     count = len(values)
     ends = min(_ENDS, count // 4)
-    edge = ends / count
-    shares = edge + (np.arange(_BODY) + 0.5) / _BODY * (1.0 - 2.0 * edge)
-    body = np.quantile(values, shares)
-    high, chances = _end(values, ends)
-    low, _ = _end(-values[::-1], ends)
-    points = np.concatenate([-low[::-1], body, high])
+    edge = ends / (count + 1)
+    powers = bool(values[0] > 0)
+    scale = np.log(values) if powers else values
+    body = _above(scale, edge + (np.arange(_BODY) + 0.5) / _BODY * (1.0 - 2.0 * edge))[::-1]
+    edges = np.geomspace(ends, 1.0, _STEPS + 1) / (count + 1)
+    levels = np.sqrt(edges[1:] * edges[:-1])
+    high, low = _above(scale, levels), _above(scale, 1.0 - levels)
+    if powers:
+        high, body, low = np.exp(high), np.exp(body), np.exp(low)
+    beyond = 2.0 ** -np.arange(_BEYOND)
+    tried, last = beyond * np.sqrt(0.5), np.append(-np.diff(beyond), beyond[-1]) / (count + 1)
+    top, bottom = _tail(values).beyond(tried), -_tail(-values[::-1]).beyond(tried)
+    points = np.concatenate([bottom[::-1], low[::-1], body, high, top])
     inside = np.full(_BODY, (1.0 - 2.0 * edge) / _BODY)
-    return points, np.concatenate([chances[::-1], inside, chances])
+    steps = -np.diff(edges)
+    chances = np.concatenate([last[::-1], steps[::-1], inside, steps, last])
+    return points, chances
 
 
-def _end(values: FloatArray, ends: int) -> tuple[FloatArray, FloatArray]:
-    """The upper end: −ln of the chance to be above grows by αx + βx², fitted above the median.
-
-    A straight line is an exponential end (of logarithms: a power law), a parabola a normal one.
-    """
+def _above(values: FloatArray, shares: FloatArray) -> FloatArray:
+    """The values that are exceeded with these chances: the r-th of n is, with r in n + 1."""
     count = len(values)
-    # In units of the range, so that the squares of the largest numbers are some.
-    unit = float(max(values[-1] / 2 - values[0] / 2, 1e-300))
-    values = values / unit
-    middle = values[count // 2]
-    above = values[count // 2 + 1 :] - middle
-    rank = np.arange(len(above), 0, -1)
-    growth = -np.log(np.minimum(1.0, 2.0 * (rank - 0.5) / count))
-    line, parabola = _fitted(above, growth, rank.astype(np.float64))
-    edges = ends / count * 2.0 ** (-np.arange(_STEPS + 1) / 2.0)
-    chances = -np.diff(np.append(edges[:-1], 0.0))
-    level = -np.log(2.0 * np.sqrt(edges[:-1] * np.append(edges[1:-1], edges[-1])))
-    start = float(np.quantile(values, 1.0 - ends / count))
-    beyond = _inverse(level, line, parabola) - _inverse(
-        np.array([-np.log(2.0 * ends / count)]), line, parabola
-    )
-    return np.clip(start + np.maximum(beyond, 0.0), -_LIMIT / unit, _LIMIT / unit) * unit, chances
+    return np.asarray(np.interp(shares * (count + 1), np.arange(1, count + 1), values[::-1]))
 
 
-def _fitted(x: FloatArray, y: FloatArray, weight: FloatArray) -> tuple[float, float]:
-    """The best α, β ≥ 0 for y = αx + βx²."""
-    square = x * x
-    xx, xs, ss = (float((weight * a * b).sum()) for a, b in ((x, x), (x, square), (square, square)))
-    xy, sy = float((weight * x * y).sum()), float((weight * square * y).sum())
-    whole = xx * ss - xs * xs
-    if whole > 1e-12 * xx * ss:
-        line, parabola = (xy * ss - sy * xs) / whole, (sy * xx - xy * xs) / whole
-        if line >= 0 and parabola >= 0:
-            return line, parabola
-    line, parabola = (xy / xx if xx > 0 else 0.0), (sy / ss if ss > 0 else 0.0)
-    off = [float((weight * (y - a * x - b * square) ** 2).sum()) for a, b in _alone(line, parabola)]
-    return _alone(line, parabola)[int(np.argmin(off))]
-
-
-def _alone(line: float, parabola: float) -> list[tuple[float, float]]:
-    return [(line, 0.0), (0.0, parabola)]
-
-
-def _inverse(level: FloatArray, line: float, parabola: float) -> FloatArray:
-    """Where αx + βx² reaches each level."""
-    level = np.maximum(level, 0.0)
-    if parabola > 0:
-        return np.asarray((np.sqrt(line * line + 4.0 * parabola * level) - line) / (2.0 * parabola))
-    return level / line if line > 0 else np.zeros(len(level))
+def _tail(values: FloatArray) -> Tail:
+    """The end above the greatest of these values, by as many of them as tell something of it."""
+    count = len(values)
+    return Tail.of(values[-1 - int(min(count / 4, 3.0 * np.sqrt(count))) :])

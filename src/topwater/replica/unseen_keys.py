@@ -18,6 +18,8 @@ _FINE, _COARSE = 19, 20
 """How many bits of a score are left out: two scores in a cell differ by 6 or 12 % at the most."""
 
 _CELLS = 2**13
+_THINNED = 6.0
+"""No share of a world is more than so many times the usual one; hardly any would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,14 @@ class Cells:
         of_row, count = _numbered(scores, others)
         first = best_of_cells(of_row, len(count), scores, scores if others is None else others)
         return Cells(of_row, first, count)
+
+    def by_the_least(self, scores: FloatArray, others: FloatArray | None = None) -> Cells:
+        """The same cells, with the rows that score least to stand for them."""
+        from topwater.replica.unseen_kernels import best_of_cells
+
+        others = scores if others is None else others
+        first = best_of_cells(self.of_row, len(self.count), -scores, -others)
+        return Cells(self.of_row, first, self.count)
 
 
 def _numbered(scores: FloatArray, others: FloatArray | None) -> tuple[IntArray, IntArray]:
@@ -99,38 +109,84 @@ class UnseenScores:
     def __len__(self) -> int:
         return len(self.scores)
 
-    def intensity(self) -> tuple[FloatArray, FloatArray]:
-        """How many keys are to be expected at each score."""
-        expected = self.cells.count[:, None] * self.chances
-        return self.scores.ravel(), expected.ravel()
+    def crowd(self, share: float = 1.0) -> Crowd:
+        """How many keys are to be expected at each score, or a share of it."""
+        expected = share * self.cells.count[:, None] * self.chances
+        points = np.broadcast_to(np.arange(len(self.chances)), expected.shape)
+        return Crowd(self.scores.ravel(), expected.ravel(), points.ravel())
 
 
-def best_of_many(
-    scores: FloatArray, expected: FloatArray, worlds: int, most: int, rng: np.random.Generator
-) -> FloatArray:
-    """The best scores of many keys in each of some worlds, best first: a row a world.
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Many keys, of which it is known how many are to be expected at each of some scores.
 
-    How many keys score above s is a Poisson number, whose mean is the sum of what is expected
-    above it. Where there are fewer, the rest is minus infinity.
-
-    Parameters
+    Attributes
     ----------
     scores, expected
         Scores, and how many keys are to be expected at each of them.
-    worlds, most
-        How many worlds there are, and how many scores are wanted in each.
-    rng
-        Decides.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> best_of_many(np.array([1.0, 9.0]), np.array([99.0, 0.01]), 2, 2, rng).tolist()
-    [[1.0, 1.0], [1.0, 1.0]]
+    points
+        Of each, which point of the population it comes from; -1 for none.
     """
-    order = np.argsort(-scores, kind="stable")
-    above = np.cumsum(expected[order])
-    reached = np.cumsum(rng.exponential(size=(worlds, most)), axis=1)
-    at = np.searchsorted(above, reached)
-    ranked = np.append(scores[order], -np.inf)
-    return np.asarray(ranked[at])
+
+    scores: FloatArray
+    expected: FloatArray
+    points: IntArray
+
+    @staticmethod
+    def of(scores: FloatArray, expected: FloatArray) -> Crowd:
+        """One of which not every key could be any other."""
+        return Crowd(scores, expected, np.full(len(scores), -1))
+
+    def and_more(self, other: Crowd) -> Crowd:
+        """A crowd of both."""
+        return Crowd(
+            np.concatenate([self.scores, other.scores]),
+            np.concatenate([self.expected, other.expected]),
+            np.concatenate([self.points, other.points]),
+        )
+
+    def above(self, score: float) -> Crowd:
+        """Those with greater scores."""
+        kept = self.scores > score
+        return Crowd(self.scores[kept], self.expected[kept], self.points[kept])
+
+    def best(self, times: FloatArray, most: int, rng: np.random.Generator) -> FloatArray:
+        """The best scores in each of some worlds, best first: a row a world.
+
+        How many keys score above s is a Poisson number, whose mean is the sum of what is expected
+        above it. Where there are fewer, the rest is minus infinity.
+
+        Parameters
+        ----------
+        times
+            A row a world, a column a point: how much likelier it is there than on average.
+        most
+            How many scores are wanted in each world.
+        rng
+            Decides.
+
+        Examples
+        --------
+        >>> crowd = Crowd(np.array([1.0, 9.0]), np.array([99.0, 0.01]), np.array([0, 1]))
+        >>> crowd.best(np.ones((2, 2)), 2, np.random.default_rng(0)).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+        """
+        # Drawn from more than there are, and thinned out.
+        usual = np.append(times, np.ones((len(times), 1)), axis=1) / _THINNED
+        order = np.argsort(-self.scores, kind="stable")
+        above = np.cumsum(self.expected[order]) * _THINNED
+        drawn = int(_THINNED * (most + 4.0 * np.sqrt(most) + 4.0))
+        reached = np.cumsum(rng.exponential(size=(len(times), drawn)), axis=1)
+        at = np.searchsorted(above, reached)
+        ranked = np.append(self.scores[order], -np.inf)
+        points = np.append(self.points[order], -1)[at]
+        kept = rng.random(at.shape) < np.take_along_axis(usual, points, axis=1)
+        found = np.full((len(times), most + 1), -np.inf)
+        place = np.minimum(np.cumsum(kept, axis=1) - 1, most)
+        world, column = np.nonzero(kept)
+        found[world, place[world, column]] = ranked[at[world, column]]
+        return found[:, :most]
+
+
+NO_ONE = Crowd.of(np.empty(0), np.empty(0))
+"""Nobody is to be expected anywhere."""

@@ -72,9 +72,10 @@ class Worth:
     def moved(self, slots: IntArray, values: FloatArray, passed: Passed) -> Moved:
         """What values could be by now, if they differ from these."""
         moved = self.values.at(slots, values, passed.changes, passed.seconds)
-        if not passed.population.usable:
+        unseen = np.isinf(passed.seconds)
+        if not unseen.any() or not passed.population.usable:
             return moved
-        return moved.with_unseen(np.isinf(passed.seconds), passed.population.draws)
+        return moved.with_unseen(unseen, passed.population.draws)
 
     def passed(self, slots: IntArray, now: Millis, replica: Replica, of: Population) -> Passed:
         """What has happened to values since they were read."""
