@@ -248,8 +248,7 @@ class FullRefresher(Refresher):
         chances = population.in_worlds(_WORLDS, another)
         if population.usable:
             third = np.random.default_rng([self.settings.seed, view.index, 3])
-            unseen = np.flatnonzero(~known)
-            worlds[:, unseen] = population.drawn(chances, len(unseen), third)
+            worlds[:, ~known] = population.drawn(chances, int((~known).sum()), third)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
         scores = self.terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
         # So is what is expected beyond the first keys.

@@ -92,7 +92,7 @@ class Tail:
             far = np.where(
                 self.powers, np.log(self.start) + reach, np.log(self.start + np.maximum(reach, 0.0))
             )
-        return np.minimum(far.max(axis=1), _FARTHEST)
+        return np.asarray(np.minimum(far.max(axis=1), _FARTHEST))
 
     def _above(self, places: FloatArray, *, powers: bool) -> FloatArray:
         """The chance to be above each place, of all ends, given that it is beyond the last."""
