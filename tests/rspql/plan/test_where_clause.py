@@ -119,6 +119,12 @@ def test_triples_in_no_block_are_those_of_the_stream_that_is_named() -> None:
             where("?s :p ?v", f"{head} {more}")
 
 
+def test_beside_blocks_triples_are_those_of_the_data_that_are_named() -> None:
+    head = "FROM STREAM :t [RANGE 10] FROM <x:static>"
+    found = where("WINDOW :t { ?s :p ?v } ?s :q ?a", head)
+    assert [len(found.patterns), found.remotes[0].name] == [1, URIRef("x:static")]
+
+
 def test_the_name_of_a_stream_is_bound_where_it_is_used() -> None:
     head = "FROM NAMED WINDOW :w ON ?t [RANGE 10]"
     t = Variable("t")

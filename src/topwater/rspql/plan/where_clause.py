@@ -100,12 +100,14 @@ class Walker:
         self._document = document
         self._names = names
         self._parts = parts
+        # Where a stream has blocks, what is in none is not of a stream.
+        self._default = [] if _has_blocks(document) else parts.default
         self._blanks: dict[BNode, int] = {}
         self._services = 0
 
     def where(self, node: Any) -> Where:
         """A pattern outside of windows."""
-        if self._parts.default and node.name in ("BGP", "Join", "Union") and _is_plain(node):
+        if self._default and node.name in ("BGP", "Join", "Union") and _is_plain(node):
             return self._of_default(node)
         handle = getattr(self, f"_{node.name.lower()}", None)
         if handle is None:
@@ -115,7 +117,7 @@ class Walker:
 
     def _of_default(self, node: Any) -> Where:
         """Triples in no block, where the stream itself is what is asked: ``FROM STREAM``."""
-        streams = self._parts.default
+        streams = self._default
         if len(streams) > 1 or self._parts.static:
             names = [each.n3() for each in (*streams, *self._parts.static)]
             self._document.fail(
@@ -140,7 +142,7 @@ class Walker:
 
     def _pair(self, one: EventPattern, other: EventPattern) -> EventPattern:
         """Two blocks, joined over a window; triples of ``FROM STREAM`` join inside one event."""
-        if one.window == other.window and one.window in self._parts.default:
+        if one.window == other.window and one.window in self._default:
             return _joined(one, other)
         for name in sorted(variables(one) & variables(other)):
             computed = {b.variable for each in (one, other) for b in each.binds if _computes(b)}
@@ -367,6 +369,11 @@ class Walker:
 
 def _computes(bind: Bind | Fixed) -> bool:
     return isinstance(bind, Bind)
+
+
+def _has_blocks(document: Document) -> bool:
+    words = ("WINDOW", "STREAM", "GRAPH")
+    return any(token.level > 0 and token.word in words for token in document.tokens)
 
 
 def _is_plain(node: Any) -> bool:
