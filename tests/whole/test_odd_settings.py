@@ -43,6 +43,7 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "distance": (WeightedDistance, {"point": {"x": 1}}),
     "http": (remote.http, {"url": "http://127.0.0.1:9/{key}", "key": "k", "value": "v"}),
     "sql": (remote.sql, {"url": "sqlite://", "table": "t", "key": "k", "value": "v"}),
+    "redis": (remote.redis, {"url": "redis://127.0.0.1:9", "key": "u:{key}", "value": "v"}),
     "sparql": (
         remote.sparql,
         {"endpoint": "http://127.0.0.1:9/", "pattern": "?key <u:p> ?value", "key": "key"},

@@ -65,7 +65,7 @@ class Address:
         db, port = read.path.strip("/") or "0", read.port or 6379
         if read.query or read.fragment or "@" in read.path or not re.fullmatch("[0-9]{1,5}", db):
             raise _wrong("has more than a host, a port and the number of a database")
-        if verify == "" or not isinstance(verify, bool | str):
+        if not isinstance(verify, bool | str) or verify == "":
             fix = "name the file with the authorities to trust, or leave it out"
             raise QueryError("is not a file", field="verify", fix=fix)
         user, password = read.username or "", read.password or ""

@@ -17,7 +17,7 @@ from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import NOTHING
 from topwater.remote.wanted_values import Places, Wanted, wanted_values
-from topwater.validation import shown
+from topwater.validation import flag_of, shown
 
 Command: TypeAlias = tuple[str | bytes, ...]
 
@@ -53,10 +53,10 @@ class Lookup:
         """A checked look-up."""
         if not isinstance(key, str) or not key:
             raise QueryError(f"{shown(key)} is not a key", field="key", fix=_KEY)
-        in_hash = value == _PLACE and not json
+        in_hash = isinstance(value, str) and value == _PLACE and not flag_of(json, "json")
         if (key.count(_PLACE) != 1) is not in_hash or (in_hash and _PLACE in key):
             raise QueryError("must have one place for the key", field="key", fix=_KEY)
-        if json:
+        if flag_of(json, "json"):
             return _of_documents(key, value, text)
         wanted = (Wanted("", ""),) if value is None and text is None else wanted_values(value, text)
         for each in wanted:
