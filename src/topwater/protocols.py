@@ -110,6 +110,9 @@ class Source(Protocol):
 
     ``names``, ``text_names``
         What its values are called, if one look-up gives several; and which of them are texts.
+    ``take_keys(columns)``
+        Is told before a query begins which columns of the stream its keys have, and raises
+        ``QueryError`` if it can't be asked by these. Keys of several columns are tuples.
     ``most``
         The most keys that one fetch may have.
     ``punctual``

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from tests.support.job_files import job
 from topwater.cli.starter import start_project
 from topwater.jobs import read_job
-from topwater.jobs.first_keys import MOST, first_keys, keys_are_whole
+from topwater.jobs.first_keys import MOST, first_keys
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +24,6 @@ def test_lines_of_json(tmp_path: Path) -> None:
     (tmp_path / "in" / "a.jsonl").write_text("\n".join(lines))
     (tmp_path / "in" / "_hidden.jsonl").write_text('{"user": "x"}')
     assert first_keys(made) == [f"u{number}" for number in range(MOST)]
-    assert not keys_are_whole(made)
 
 
 @pytest.mark.parametrize("header", [True, False])
@@ -34,7 +34,6 @@ def test_csv_by_the_places_of_the_schema(tmp_path: Path, header: bool) -> None:
     head = "at,user\n" if header else ""
     (tmp_path / "in" / "a.csv").write_text(f"{head}2026-01-01,7\n2026-01-01,8\n")
     assert first_keys(made) == [7, 8]
-    assert keys_are_whole(made)
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -79,3 +78,12 @@ def test_a_cell_too_large_for_csv_ends_nothing(tmp_path: Path) -> None:
     made = job(tmp_path, "", f'stream={{kind="files", path="in", format="csv", {schema}}}')
     (tmp_path / "in" / "a.csv").write_text(f'"{"x" * 200_000}",7\n')
     assert first_keys(made) == []
+
+
+def test_keys_of_several_columns(tmp_path: Path) -> None:
+    schema = 'schema="user string, at timestamp, day date"'
+    stream = f'stream={{kind="files", path="in", format="json", {schema}}}'
+    made = job(tmp_path, "", 'query.key=["user", "day"]', stream)
+    lines = ['{"user": "ann", "day": "2026-11-18"}', '{"user": "bob"}', '{"user": "a", "day": "x"}']
+    (tmp_path / "in" / "a.jsonl").write_text("\n".join(lines))
+    assert first_keys(made) == [("ann", date(2026, 11, 18))]

@@ -51,7 +51,7 @@ def test_what_is_no_window(tmp_path: Path, text: str) -> None:
         (["query.take={n='sum(amount)'}"], "query.take", "use one of: user, at"),
         (["query.time=user"], "query.time", "timestamp"),
         (["query.take={n='sum(user)'}"], "query.take", "number"),
-        (["stream.schema='user double, at timestamp'"], "query.key", "text or whole numbers"),
+        (["stream.schema='user double, at timestamp'"], "query.key", "text, whole numbers"),
         (["query.window={width=9, step=3, by='count'}", "query.time=at"], "query", ""),
         ([*REMOTE], "query.refresh", "[source]"),
     ],

@@ -8,6 +8,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -373,3 +375,29 @@ def test_the_password_comes_from_the_environment(
     ):
         source = make(postgres.url(password=password), **settings)  # type: ignore[arg-type]
         assert values_or_problems(source.fetch(keys_of(1))) == [10.0]
+
+
+def test_keys_of_several_columns_are_bound_in_the_types_of_theirs(postgres: Postgres) -> None:
+    with postgres.connect() as connection:
+        connection.execute("drop table if exists sold")
+        connection.execute(
+            "create table sold (n int, name text, day date, size numeric, open boolean, v float8)"
+        )
+        connection.execute(
+            "insert into sold values (7, 'O''Hara', '2026-11-18', 1.50, true, 3), "
+            "(8, 'x', '2026-11-18', 2, false, 4)"
+        )
+    names = ["n", "name", "day", "size", "open"]
+    source = SqlSource(postgres.url(), table="sold", key=names, value="v")
+    day = date(2026, 11, 18)
+    keys = np.empty(4, object)
+    keys[:] = [
+        (7, "O'Hara", day, Decimal("1.5"), True),
+        ("8", "x", day, Decimal(2), False),
+        ("many", "x", day, Decimal(2), False),
+        (7, "x", day, Decimal("1.5"), True),
+    ]
+    got = source.fetch(keys)
+    source.close()
+    assert got.values.tolist()[:2] == [3.0, 4.0]
+    assert got.lacks() == {"not_found": 2}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import typer
 
-from topwater.model import Counts, Freshness
+from topwater.model import Counts, Freshness, plain_key
 from topwater.problems import NEVER, tally
 from topwater.show.console import plain, waiting
 
@@ -94,13 +94,19 @@ class Summary:
         return f"nothing usable came from the source in {windows} ({why})"
 
 
-def windows_of(rows: Sequence[Mapping[str, Any]]) -> list[Rows]:
-    """Rows by window and group, in order; best first. Late rows are in no window."""
+def windows_of(
+    rows: Sequence[Mapping[str, Any]], groups: Sequence[str] | None = None
+) -> list[Rows]:
+    """Rows by window and group, in order; best first. Late rows are in no window.
+
+    ``groups`` are the columns of the groups, where there are several.
+    """
     found: dict[Any, list[Mapping[str, Any]]] = {}
     ranked = [row for row in rows if row.get("kind", "answer") == "answer"]
     for row in sorted(ranked, key=lambda row: row.get("rank") or 0):
         # Not by the local time that Spark gives: an hour of autumn has the same as the one before.
-        place = (row["window_end"].timestamp(), row.get("group"))
+        group = tuple(row.get(name) for name in groups or ("group",))
+        place = (row["window_end"].timestamp(), group)
         found.setdefault(place, []).append(row)
     return [found[place] for place in sorted(found, key=lambda place: (place[0], str(place[1])))]
 
@@ -110,7 +116,9 @@ def as_dict(rows: Rows, job: Job) -> dict[str, Any]:
     first = rows[0]
     found: dict[str, Any] = {name: _iso(first[name]) for name in ("window_start", "window_end")}
     if first.get("group") is not None:
-        found["group"] = first["group"]
+        found["group"] = plain_key(first["group"])
+    elif isinstance(job.query.group_by, tuple) and job.plan is None:
+        found["group"] = [plain_key(first[name]) for name in job.query.group_by]
     if "triples" in first:
         found["triples"] = first["triples"].splitlines()
     else:
@@ -125,7 +133,12 @@ def _row(row: Mapping[str, Any], job: Job) -> dict[str, Any]:
     if job.plan is not None:
         return {name: row[name] for name in ("rank", *(each.name for each in job.plan.projection))}
     values = dict(zip(job.query.names_taken, row["values"] or (), strict=False))
-    return {**{name: row[name] for name in _CELLS if row.get(name) is not None}, **values}
+    names = (*job.query.key_columns, *_CELLS) if isinstance(job.query.key, tuple) else _CELLS
+    cells = {name: row[name] for name in names if row.get(name) is not None}
+    for name in (*job.query.key_columns, "key"):
+        if name in cells:
+            cells[name] = plain_key(cells[name])
+    return {**cells, **values}
 
 
 def _iso(when: datetime) -> str:
@@ -245,7 +258,9 @@ def _row_text(row: Mapping[str, Any], job: Job) -> str:
     if job.plan is None:
         assumed = row.get("assumed", NEVER)
         why = "" if assumed == NEVER else f", {assumed}"
-        return f"{row['key']} ({short(row['score'])}{why})"
+        several = job.query.key_columns if isinstance(job.query.key, tuple) else ("key",)
+        key = ", ".join(str(row[name]) for name in several)
+        return f"{key} ({short(row['score'])}{why})"
     return " ".join(short(row[each.name], job.plan) for each in job.plan.projection)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from topwater.jobs.job import Job
+from topwater.jobs.key_texts import key_from
 from topwater.model import Key
 from topwater.streams.kinds import FilesStream, ReplayStream
 from topwater.streams.schema import columns
@@ -25,7 +26,6 @@ MOST = 5
 """Keys that are tried: the first may be one that the service does not know."""
 
 _LINES = 2_000
-_WHOLE = ("bigint", "long", "int", "integer", "smallint", "tinyint", "short", "byte")
 
 
 def first_keys(job: Job) -> list[Key]:
@@ -44,12 +44,6 @@ def first_keys(job: Job) -> list[Key]:
     return list(found)
 
 
-def keys_are_whole(job: Job) -> bool:
-    """Whether the stream's keys are whole numbers, as far as its schema tells."""
-    key = job.query.key_column
-    return any(each.columns.get(key, "") in _WHOLE for each in job.streams.values())
-
-
 def _keys(job: Job) -> Iterator[Key]:
     for name, stream in job.streams.items():
         settings = stream.settings
@@ -60,7 +54,7 @@ def _keys(job: Job) -> Iterator[Key]:
                 if settings.rdf and not stream.mapped:
                     yield from _terms(job.plan, name, file, settings.format)
             else:
-                yield from _values(file, settings, job.query.key_column)
+                yield from _values(file, settings, job.query.key_columns)
 
 
 def _files(settings: FilesStream | ReplayStream) -> list[Path]:
@@ -76,20 +70,26 @@ def _files(settings: FilesStream | ReplayStream) -> list[Path]:
     ][:MOST]
 
 
-def _values(file: Path, settings: FilesStream | ReplayStream, key: str) -> Iterator[Key]:
-    """What the key's column holds in the first rows of a file."""
-    whole = columns(settings.schema).get(key, "") in _WHOLE if settings.schema else False
+def _values(
+    file: Path, settings: FilesStream | ReplayStream, names: tuple[str, ...]
+) -> Iterator[Key]:
+    """What the key's columns hold in the first rows of a file."""
+    known = columns(settings.schema) if settings.schema else {}
+    kinds = [known.get(name, "") for name in names]
+    for cells in zip(*(_cells(file, settings, name) for name in names), strict=False):
+        if (found := key_from(cells, kinds)) is not None:
+            yield found
+
+
+def _cells(file: Path, settings: FilesStream | ReplayStream, key: str) -> list[Any]:
+    """What a column holds in the first rows of a file."""
     if settings.format == "parquet":
         with pq.ParquetFile(file) as opened:
             batch = next(opened.iter_batches(_LINES, columns=[key]), None)
-        cells = [] if batch is None else batch.column(0).to_pylist()
-    elif settings.format == "csv":
-        cells = _csv_cells(file, settings, key)
-    else:
-        cells = [_cell(line, key) for line in _lines(file)]
-    for cell in cells:
-        if (found := _key(cell, whole)) is not None:
-            yield found
+        return [] if batch is None else batch.column(0).to_pylist()
+    if settings.format == "csv":
+        return [*_csv_cells(file, settings, key)]
+    return [_cell(line, key) for line in _lines(file)]
 
 
 def _cell(line: str, key: str) -> Any:
@@ -112,13 +112,6 @@ def _csv_cells(file: Path, settings: FilesStream | ReplayStream, key: str) -> li
 def _lines(file: Path) -> list[str]:
     with file.open(encoding="utf-8", errors="replace") as lines:
         return [line for line in islice(lines, _LINES) if line.strip()]
-
-
-def _key(cell: Any, whole: bool) -> Key | None:
-    """A key as the query will see it; None if it can't be one."""
-    if isinstance(cell, bool) or not isinstance(cell, int | str):
-        return None
-    return int(cell) if whole else cell
 
 
 def _terms(plan: Plan, stream: str, file: Path, form: str) -> Iterator[Key]:

@@ -129,7 +129,13 @@ def _names(job: Job) -> Names:
             ("query", "refresh"),
             'write refresh = {remote = "followers"}',
         )
-    return Names(query.key_column, query.refresh.remote, query.time)
+    if isinstance(query.key, tuple):
+        raise job.written.error(
+            "has several columns, and budgets are tried with keys of one",
+            ("query", "key"),
+            "name one column for the plan",
+        )
+    return Names(query.key, query.refresh.remote, query.time)
 
 
 def _budgets(given: str) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -15,8 +14,9 @@ import typer
 from topwater.errors import SourceError
 from topwater.jobs.display import Display
 from topwater.jobs.explanation import as_dict, job_explanation
-from topwater.jobs.first_keys import first_keys, keys_are_whole
+from topwater.jobs.first_keys import first_keys
 from topwater.jobs.job import ONE, Job
+from topwater.jobs.key_texts import key_of_text
 from topwater.jobs.remote_side import example, service_of, source_of
 from topwater.model import Key
 from topwater.remote import Look
@@ -26,7 +26,6 @@ from topwater.show.console import plain as plain_text
 from topwater.validation import Address, address_of
 
 _PATIENCE = 5.0
-_WHOLE = re.compile(r"-?\d{1,18}")
 
 
 def checked(job: Job, display: Display, *, as_json: bool = False, key: Key | None = None) -> None:
@@ -82,8 +81,8 @@ def _to_look_up(job: Job, key: Key | None) -> list[Key]:
         from topwater.rspql import full_name
 
         return [full_name(str(key), job.plan.prefixes)]
-    whole = _WHOLE.fullmatch(str(key)) and keys_are_whole(job)
-    return [int(str(key)) if whole else key]
+    columns = {name: kind for each in job.streams.values() for name, kind in each.columns.items()}
+    return [key_of_text(str(key), job.query, columns)]
 
 
 def _reaches(job: Job, keys: Sequence[Key]) -> Iterator[tuple[str, Any]]:

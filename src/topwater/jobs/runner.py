@@ -273,7 +273,8 @@ def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
             job.sink.write(kept, number)
     finally:
         kept.unpersist()
-    return windows_of(rows)
+    by = job.query.group_by if job.plan is None else None
+    return windows_of(rows, by if isinstance(by, tuple) else None)
 
 
 @contextlib.contextmanager

@@ -17,9 +17,13 @@ from topwater.windows import Windows
 
 TABLES = ("query", "stream", "source", "sink", "spark", "live")
 _WHOLE = frozenset({"bigint", "byte", "int", "integer", "long", "short", "smallint", "tinyint"})
-_KEY = (_WHOLE | {"char", "string", "varchar"}, "use text or whole numbers")
+_MOMENTS = frozenset({"date", "timestamp", "timestamp_ltz", "timestamp_ntz"})
+_KEY = (
+    _WHOLE | _MOMENTS | {"boolean", "char", "dec", "decimal", "numeric", "string", "varchar"},
+    "use text, whole numbers, dates, timestamps, decimals or booleans",
+)
 _TIME = (
-    _WHOLE | {"date", "timestamp", "timestamp_ltz", "timestamp_ntz"},
+    _WHOLE | _MOMENTS,
     "use a timestamp, or a bigint of milliseconds since 1970",
 )
 _NUMBER = (
@@ -121,8 +125,8 @@ def _check_columns(written: Written, query: TopKQuery, stream: JobStream) -> Non
     known = stream.columns
     if not known:
         return
-    named = {"key": query.key, "time": query.time, "group_by": query.group_by}
-    used = [(name, column) for name, column in named.items() if column is not None]
+    named = {"key": query.key_columns, "time": (query.time,), "group_by": query.group_columns}
+    used = [(name, each) for name, columns in named.items() for each in columns if each is not None]
     where = "score" if query.take == "each" else "take"
     for setting, column in [*used, *((where, name) for name in query.value_columns)]:
         if column not in known:

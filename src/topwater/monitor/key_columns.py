@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from topwater.errors import BatchError
 from topwater.model import KeyColumn, KeyForm
-from topwater.model.key_form import BETWEEN, NEGATIVE, POSITIVE, RAISED, UNKNOWN
+from topwater.model.key_form import BETWEEN, DAYS, MICROS, NEGATIVE, POSITIVE, RAISED, UNKNOWN
 from topwater.monitor.columns import named_column, readable, require_column
 
 _MOST_DIGITS = 38
@@ -76,6 +76,21 @@ def keys_inside(table: pa.Table, form: KeyForm, role: str) -> pa.Array:
     return pc.binary_join_element_wise(*texts, pa.scalar(BETWEEN, _TEXT))
 
 
+def with_keys_inside(table: pa.Table, key: KeyForm | None, group: KeyForm | None) -> pa.Table:
+    """A table with the columns that keys and groups have inside, as far as these are other ones.
+
+    Raises
+    ------
+    BatchError
+        If one of theirs is missing, or holds something else.
+    """
+    for form, role in ((key, "key"), (group, "group_by")):
+        if form is not None and not form.plain and form.column not in table.column_names:
+            known(form, form_of(table, form.names, role), role)
+            table = table.append_column(form.column, keys_inside(table, form, role))
+    return table
+
+
 def _kind(table: pa.Table, name: str, role: str) -> str:
     if not table.num_columns and not table.num_rows:
         return UNKNOWN  # a list without rows has no columns either
@@ -115,8 +130,15 @@ def _part(column: pa.Array, of: KeyColumn) -> pa.Array:
     if of.scale is not None:
         return _unscaled(column)
     if of.kind == "date":
-        column = column.cast(pa.date32()).cast(pa.int32())
+        return _within(column.cast(pa.date32()).cast(pa.int32()).cast(pa.int64()), DAYS)
     return column.cast(pa.int64())
+
+
+def _within(numbers: pa.Array, ends: tuple[int, int]) -> pa.Array:
+    """Null for days and moments that Python can't tell."""
+    first, last = ends
+    good = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
+    return pc.if_else(good, numbers, None)
 
 
 def _raised(text: pa.Array) -> pa.Array:
@@ -133,13 +155,11 @@ def _micros(column: pa.Array) -> pa.Array:
     """Microseconds; null for moments between two of them, and for those too far away."""
     times, per = _PER_MICRO[column.type.unit]
     ticks = column.cast(pa.int64())
-    limit = (2**62) // times
-    good = pc.and_(pc.less(ticks, limit), pc.greater(ticks, -limit))
     if per > 1:
         whole = pc.divide(ticks, per)
-        good = pc.equal(pc.multiply(whole, per), ticks)
-        return pc.if_else(good, whole, None)
-    return pc.multiply(pc.if_else(good, ticks, None), times)
+        ticks = pc.if_else(pc.equal(pc.multiply(whole, per), ticks), whole, None)
+    first, last = MICROS
+    return pc.multiply(_within(ticks, (first // times, last // times)), times)
 
 
 def _unscaled(column: pa.Array) -> pa.Array:

@@ -19,7 +19,7 @@ from topwater.model import Answer, KeyColumn, KeyForm, Millis
 from topwater.model.key_form import UNKNOWN
 from topwater.monitor.columns import Batch, as_table, require_column
 from topwater.monitor.grouped import GroupedMonitor, ranking_monitor
-from topwater.monitor.key_columns import form_of, keys_inside, known
+from topwater.monitor.key_columns import form_of, known, with_keys_inside
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.remote_part import RemotePart
@@ -75,10 +75,7 @@ class Forms(NamedTuple):
         if self.plain:
             return table
         _require_others(table, query)
-        for form, role in ((self.key, "key"), (self.group, _GROUPS)):
-            if form is not None and not form.plain and form.column not in table.column_names:
-                table = table.append_column(form.column, keys_inside(table, form, role))
-        return table
+        return with_keys_inside(table, self.key, self.group)
 
     def outside(self, answer: Answer) -> Answer:
         """An answer with keys and groups as the stream had them."""
@@ -141,6 +138,8 @@ class KeyedMonitor:
         self.query = query
         self._on_miss = on_miss
         self._asked = None if source is None else TypedKeys(source)
+        if self._asked is not None:
+            self._asked.take_keys(query.key_columns)
         self._remote = RemotePart.of(query, self._asked, clock)
         self._forms = Forms.of(query)
         self._monitor = self._built(inner_query(query, *self._forms))

@@ -42,5 +42,8 @@ def outer_query(inner: TopKQuery) -> TopKQuery:
 
 def forms_of(inner: TopKQuery) -> tuple[KeyForm | None, KeyForm | None]:
     """How keys and groups look inside, as the columns tell; None where they are what they were."""
-    group = inner.group_column
-    return KeyForm.of_column(inner.key_column), None if group is None else KeyForm.of_column(group)
+    key, group = (
+        KeyForm.of_column(columns) if isinstance(columns, str) else None
+        for columns in (inner.key, inner.group_by)
+    )
+    return key, group

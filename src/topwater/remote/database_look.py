@@ -28,7 +28,8 @@ def look_at(
     where = "the second column" if of_query else places
     if not rows:
         place = "query" if lookup.query is not None else "key"
-        fix = f"is {lookup.key} the column with the keys? If so, name a key that is there"
+        where_keys = " and ".join(lookup.keys)
+        fix = f"is {where_keys} the column with the keys? If so, name a key that is there"
         fix = fix if lookup.query is None else "correct the query, or name a key that is there"
         return no_value(key, "not_found", field=place, fix=fix)
     said = excerpt(", ".join(repr(tuple(row)) for row in rows[:3]))
@@ -76,7 +77,7 @@ def number_columns(connection: sa.Connection, lookup: Lookup) -> list[str]:
         each["name"]
         for each in found
         if isinstance(each["type"], sa.Numeric | sa.Float | sa.Integer)
-        and each["name"] != lookup.key
+        and each["name"] not in lookup.keys
     ]
 
 
@@ -88,7 +89,7 @@ def similar(connection: sa.Connection, lookup: Lookup, setting: str) -> str:
         wrong, known = table, [*inspector.get_table_names(place), *inspector.get_view_names(place)]
     else:
         known = [each["name"] for each in inspector.get_columns(table, place)]
-        places = [str(lookup.key)] if setting == "key" else [each.place for each in lookup.wanted]
+        places = [*lookup.keys] if setting == "key" else [each.place for each in lookup.wanted]
         wrong = next((each for each in places if each not in known), places[0])
     if not known:
         return ""

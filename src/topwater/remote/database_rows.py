@@ -8,8 +8,9 @@ value to a key that it was not asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 from uuid import UUID
@@ -17,6 +18,7 @@ from uuid import UUID
 import numpy as np
 
 from topwater.model import Fetched, KeyArray
+from topwater.model.key_form import BETWEEN, raised
 from topwater.problems import Problem
 from topwater.remote.found_values import Found
 from topwater.remote.wanted_values import Wanted
@@ -33,24 +35,25 @@ class Asked:
     """The keys of one request: the rows of each, by the key's text, and what to bind."""
 
     rows: dict[str, list[int]]
-    plain: dict[str, int | str]
+    plain: dict[str, Any]
     size: int
 
     @staticmethod
     def of(keys: KeyArray) -> Asked:
         """From keys of any kind."""
         rows: dict[str, list[int]] = {}
-        plain: dict[str, int | str] = {}
+        plain: dict[str, Any] = {}
         for row, key in enumerate(keys.tolist()):
-            whole = isinstance(key, int | np.integer) and not isinstance(key, bool)
-            text = str(key)
+            text = key_text(key)
             rows.setdefault(text, []).append(row)
-            plain.setdefault(text, int(key) if whole else text)
+            plain.setdefault(text, key if isinstance(key, tuple) else _plain(key))
         return Asked(rows, plain, len(keys))
 
-    def bound(self, kind: KeyKind) -> list[Any]:
-        """The keys in the type of the column; those that it can't hold are in no row of it."""
-        return list(_bound(self.plain, kind))
+    def bound(self, *kinds: KeyKind) -> list[Any]:
+        """The keys in the types of the columns; those that these can't hold are in no row of it."""
+        if len(kinds) == 1:
+            return list(_bound(self.plain, kinds[0]))
+        return [key for plain in self.plain.values() for key in _bound_parts(plain, kinds)]
 
     def answer(
         self, found: Iterable[tuple[Any, ...]], wanted: Sequence[Wanted] = (Wanted("", ""),)
@@ -92,7 +95,25 @@ class Asked:
         return cut if cut in self.rows else None
 
 
-def _bound(plain: dict[str, int | str], kind: KeyKind) -> Iterator[Any]:
+def _plain(key: Any) -> Any:
+    """A key as a driver takes it: a whole number, or its text."""
+    return int(key) if isinstance(key, int | np.integer) else key_text(key)
+
+
+def _bound_parts(key: tuple[Any, ...], kinds: Sequence[KeyKind]) -> Iterator[tuple[Any, ...]]:
+    """A key of several columns, if each of these can hold its part.
+
+    What is neither a number nor text in a database is bound as it is: a day to a day.
+    """
+    parts = [
+        [part] if kind == "other" else [*_bound({key_text(part): _plain(part)}, kind)]
+        for part, kind in zip(key, kinds, strict=True)
+    ]
+    if all(parts):
+        yield tuple(part for (part,) in parts)
+
+
+def _bound(plain: Mapping[str, Any], kind: KeyKind) -> Iterator[Any]:
     for text, key in plain.items():
         if kind == "whole":
             if _WHOLE.fullmatch(text) and -(2**63) <= int(text) < 2**63:
@@ -120,13 +141,21 @@ def _is_uuid(text: str) -> bool:
 
 
 def key_text(key: Any) -> str:
-    """The text by which a row's key is compared.
+    r"""The text by which a row's key is compared.
 
     Examples
     --------
-    >>> [key_text(key) for key in (7, "7", Decimal("7.00"), 7.0, Decimal("7.50"))]
-    ['7', '7', '7', '7', '7.5']
+    >>> [key_text(key) for key in (7, "7", Decimal("7.00"), 7.0, Decimal("7.50"), True)]
+    ['7', '7', '7', '7', '7.5', '1']
+    >>> key_text(("tea", 7))
+    'tea\x017'
     """
+    if isinstance(key, tuple):
+        return BETWEEN.join(raised(key_text(part)) for part in key)
+    if isinstance(key, bool):  # as those databases have it that have no such type
+        return str(int(key))
+    if isinstance(key, datetime):
+        return str(key.astimezone(UTC) if key.tzinfo else key)
     if isinstance(key, Decimal) and key.is_finite():
         shortest = format(key, "f")
         return shortest.rstrip("0").rstrip(".") if "." in shortest else shortest

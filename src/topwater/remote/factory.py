@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ def http(
     key: str | None = None,
     per_request: int | None = None,
     separator: str = ",",
+    parts: Sequence[str] | None = None,
     method: str | None = None,
     body: Any = None,
     headers: Mapping[str, str] | None = None,
@@ -56,7 +57,7 @@ def http(
     value, text, key
         The paths to the value, or by name to several values and texts, and to the key, in what the
         service answers.
-    per_request, separator, method, body, headers, timeout, largest, verify
+    per_request, separator, parts, method, body, headers, timeout, largest, verify
         How it is asked: see
         :class:`topwater.remote.http_source.HttpSource`.
     missing, errors, remembered
@@ -130,7 +131,7 @@ def sql(
     url: str,
     *,
     table: str | None = None,
-    key: str | None = None,
+    key: str | Sequence[str] | None = None,
     value: Places | None = None,
     text: Places | None = None,
     query: str | None = None,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -22,7 +23,7 @@ from topwater.remote.replies import Reply
 from topwater.remote.request_template import Template
 from topwater.remote.service import MOST, Service, most_of, positive, require_reached
 from topwater.remote.wanted_values import Places, names_of, text_names_of
-from topwater.validation import checked_call, suggestion
+from topwater.validation import checked_call, columns_of, suggestion
 
 _About: TypeAlias = tuple[str | Millis | None, ...]
 """What a request is about: its keys, and the time as of which it asks."""
@@ -59,6 +60,10 @@ class HttpSource:
         How many keys ``{keys}`` may stand for: 100, unless told otherwise.
     separator
         What stands between keys in the address. ``"&id="`` repeats a parameter.
+    parts
+        For keys of several columns: the columns, in the order of the query's key. ``{product}`` in
+        the address or the body then stands for the part of that name, and each request is for one
+        key.
     method, body
         The body is a JSON value in which the texts ``"{key}"``, ``"{keys}"`` and ``"{now}"`` are
         replaced. With a body the method is POST.
@@ -103,6 +108,7 @@ class HttpSource:
         key: str | None = None,
         per_request: int | None = None,
         separator: str = ",",
+        parts: Sequence[str] | None = None,
         method: str | None = None,
         body: Any = None,
         headers: Mapping[str, str] | None = None,
@@ -114,7 +120,7 @@ class HttpSource:
         remembered: int = 256,
     ) -> None:
         self._service = Service.of(url, headers)
-        self._template = Template.of(self._service.url, separator, body)
+        self._template = Template.of(self._service.url, separator, body, _parts(parts))
         self.most = (
             most_of(per_request, 100, MOST)
             if self._template.many
@@ -147,6 +153,20 @@ class HttpSource:
     def _forget(self) -> None:
         self._known: OrderedDict[_About, tuple[dict[str, str], Found]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def take_keys(self, columns: Sequence[str]) -> None:
+        """Raise unless it can be asked by keys of these columns."""
+        own = self._template.parts
+        if tuple(columns) != own and (own or len(columns) > 1):
+            told = f"the parts {', '.join(own)}" if own else "whole keys"
+            places = "".join(f"/{{{column}}}" for column in columns)
+            raise QueryError(
+                f"asks by {told}, and keys of the query have {', '.join(columns)}",
+                field="source.parts",
+                fix=f"write {places} in the url, and name these columns in this order in parts"
+                if len(columns) > 1
+                else "write {key} in the url, and leave parts out",
+            )
 
     def seek(self, now: Millis) -> None:
         """Ask as of ``now`` from here on, if there is a ``{now}`` in the request."""
@@ -277,6 +297,21 @@ class HttpSource:
                 self._known.pop(asked, None)
             while len(self._known) > self._remembered:
                 self._known.popitem(last=False)
+
+
+def _parts(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The columns of keys that have several; none where keys have one."""
+    named = () if given is None else columns_of(given, "parts")
+    if isinstance(named, str):
+        raise QueryError("names one column", field="parts", fix="write {key}, and leave it out")
+    for name in named:
+        if not re.fullmatch(r"\w+", name) or name in ("key", "keys", "now"):
+            raise QueryError(
+                f"{name!r} can't be a place in an address",
+                field="parts",
+                fix="use a plain name other than key, keys and now",
+            )
+    return named
 
 
 def _method(method: Any, body: Any) -> str:

@@ -11,14 +11,16 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
+from topwater.model.key_form import BETWEEN, raised
 from topwater.problems import Lack, Problem
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
@@ -63,10 +65,32 @@ def text(value: Any) -> str | None:
 
 
 def key_text(key: Any) -> str:
-    """How a key is written: services tell 7 and "7" apart as they please."""
+    r"""How a key is written: services tell 7 and "7" apart as they please.
+
+    Examples
+    --------
+    >>> key_text(7.0), key_text(True), key_text(Decimal("1.50")), key_text(("tea", 7))
+    ('7', 'true', '1.50', 'tea\x017')
+    """
+    if isinstance(key, tuple):
+        return BETWEEN.join(raised(key_text(part)) for part in key)
+    if isinstance(key, bool):
+        return str(key).lower()
+    if isinstance(key, datetime):
+        return key.isoformat()
     if isinstance(key, float) and key.is_integer():
         return str(int(key))
     return str(key)
+
+
+def require_one_column(columns: Sequence[str]) -> None:
+    """Raise if keys have several columns, for a source that is asked by one text."""
+    if len(columns) > 1:
+        raise QueryError(
+            f"asks by one text, and keys of the query have {', '.join(columns)}",
+            field="source.key",
+            fix="make one column of them before the query, or use another kind of source",
+        )
 
 
 @dataclass(slots=True)

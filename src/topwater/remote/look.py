@@ -174,8 +174,11 @@ def key_shown(key: Key) -> str:
 
 def keys_of(key: Key) -> KeyArray:
     """One key, as sources take it."""
-    small = isinstance(key, int) and -(2**63) <= key < 2**63
-    return np.array([key], np.int64 if small else object)
+    if isinstance(key, int) and not isinstance(key, bool) and -(2**63) <= key < 2**63:
+        return np.array([key], np.int64)
+    found = np.empty(1, object)
+    found[0] = key  # a tuple is one key
+    return found
 
 
 def excerpt(text: str | bytes, secrets: Iterable[str] = ()) -> str:

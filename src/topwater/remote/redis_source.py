@@ -6,7 +6,7 @@ import os
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from topwater.model import Fetched, Key, KeyArray
 from topwater.problems import Problem
 from topwater.remote.database_address import Unset
 from topwater.remote.found_values import Found
-from topwater.remote.key_values import failed, key_text
+from topwater.remote.key_values import failed, key_text, require_one_column
 from topwater.remote.look import Look, excerpt, key_shown, look_of
 from topwater.remote.redis_client import Address, Trip, problem_of
 from topwater.remote.redis_lookup import Lookup, said
@@ -101,6 +101,10 @@ class RedisSource:
 
     def __repr__(self) -> str:
         return f"RedisSource({self._address.shown!r}, key={self._lookup.key!r})"
+
+    def take_keys(self, columns: Sequence[str]) -> None:
+        """Raise unless keys are of one column: each is one text."""
+        require_one_column(columns)
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds, by one trip."""

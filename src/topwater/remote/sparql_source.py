@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import quote, urlencode
@@ -20,7 +20,7 @@ from topwater.remote.graph_pattern import (
     substituted,
 )
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.key_values import OTHER_TYPE, failed, key_text
+from topwater.remote.key_values import OTHER_TYPE, failed, key_text, require_one_column
 from topwater.remote.look import Look, excerpt, look_of, no_value
 from topwater.remote.rdf_terms import (
     NUMBER_FORMS,
@@ -149,6 +149,10 @@ class SparqlSource:
 
     def __repr__(self) -> str:
         return repr(self._service).replace("Service", "SparqlSource", 1)
+
+    def take_keys(self, columns: Sequence[str]) -> None:
+        """Raise unless keys are of one column: each is one term."""
+        require_one_column(columns)
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds, by one query."""

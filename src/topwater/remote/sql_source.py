@@ -24,7 +24,7 @@ from urllib.parse import quote, quote_plus
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from topwater.errors import SourceError
+from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, Key, KeyArray
 from topwater.problems import Problem
 from topwater.redaction import shown_address
@@ -37,7 +37,7 @@ from topwater.remote.look import Look, keys_of
 from topwater.remote.statements import MOST_ROWS, Lookup, OtherColumns
 from topwater.remote.threads import Crew
 from topwater.remote.wanted_values import Places, names_of, text_names_of
-from topwater.validation import checked_call, mapping_of, number_of, whole_of
+from topwater.validation import checked_call, columns_of, mapping_of, number_of, whole_of
 
 _MOST_KEYS = 30_000
 """SQLite takes 32,766 parameters a statement, PostgreSQL 65,535."""
@@ -90,9 +90,10 @@ class SqlSource:
         one that a process shares, write ``sqlite:///file:users?mode=memory&cache=shared&uri=true``.
     table, key, value
         Where values stand: a table (``users`` or ``sales.users``; a name that has a dot stands in
-        double quotes), the column with its keys, and the one with their values. Names are quoted
-        where needed. On PostgreSQL a key column that is not a number, text or UUID is compared as
-        text, which uses no index on it. Where a key has several rows, ``max(price)``,
+        double quotes), the column with its keys, and the one with their values. For keys of several
+        columns, ``key`` is a list: the columns of the table in the order of the query's. Names are
+        quoted where needed. On PostgreSQL a single key column that is not a number, text or UUID is
+        compared as text, which uses no index on it. Where a key has several rows, ``max(price)``,
         ``min(price)``, ``mean(price)``, ``sum(price)``, ``count()`` or ``sample(price)`` says
         what becomes of them; the database does it. For several values of a key, a list of
         columns, or a mapping of names to them.
@@ -131,7 +132,7 @@ class SqlSource:
         url: str,
         *,
         table: str | None = None,
-        key: str | None = None,
+        key: str | Sequence[str] | None = None,
         value: Places | None = None,
         text: Places | None = None,
         query: str | None = None,
@@ -140,7 +141,8 @@ class SqlSource:
         connect_args: Mapping[str, Any] | None = None,
         password_env: str | None = None,
     ) -> None:
-        self._lookup = Lookup(table, key, value, query, text)
+        named = columns_of(key, "key") if isinstance(key, list | tuple) else key
+        self._lookup = Lookup(table, named, value, query, text)  # type: ignore[arg-type]
         self.names = names_of(self._lookup.wanted)
         self.text_names = text_names_of(self._lookup.wanted)
         self._url, self._password_env = read_url(url, password_env)
@@ -156,7 +158,7 @@ class SqlSource:
     def _start(self) -> None:
         self._database = database(self._url)
         self._engines: dict[int, sa.Engine] = {}
-        self._kind: KeyKind | None = None
+        self._kind: tuple[KeyKind, ...] | None = None
         self._crew = Crew(_AT_ONCE, _AT_ONCE)
         self._finalizer = weakref.finalize(self, _dispose, self._engines)
 
@@ -246,24 +248,34 @@ class SqlSource:
     def _rows(self, connection: sa.Connection, asked: Asked) -> Sequence[tuple[Any, ...]]:
         """What the database says of the keys: each row has one, and what is wanted of it."""
         kind = self._kind or self._learn(connection)
-        keys = asked.bound(kind)
+        keys = asked.bound(*kind)
         if not keys:
             return []
         database = self._database
-        statement = self._lookup.statement(kind, database.is_postgres, database.is_sqlite)
+        statement = self._lookup.statement(kind[0], database.is_postgres, database.is_sqlite)
         result = connection.execute(statement, {"keys": keys})
         try:
             return [*self._lookup.rows([*result.keys()], result.fetchmany(MOST_ROWS))]
         finally:
             result.close()
 
-    def _learn(self, connection: sa.Connection) -> KeyKind:
-        """How keys are bound, which the column's type decides."""
-        if self._database.is_postgres:
-            self._kind = self._database.kind(self._probe(connection)[0])
-        else:
-            self._kind = self._database.kind(None)
+    def _learn(self, connection: sa.Connection) -> tuple[KeyKind, ...]:
+        """How keys are bound, which the types of their columns decide."""
+        number = len(self._lookup.keys)
+        told = self._probe(connection)[:number] if self._database.is_postgres else [None] * number
+        self._kind = tuple(map(self._database.kind, told))
         return self._kind
+
+    def take_keys(self, columns: Sequence[str]) -> None:
+        """Raise unless it can be asked by keys of so many columns."""
+        own = self._lookup.keys
+        if len(own) != len(columns):
+            where = f"by {', '.join(own)}" if self._lookup.query is None else "by one column"
+            raise QueryError(
+                f"looks up {where}, and keys of the query have {', '.join(columns)}",
+                field="source.key",
+                fix="name a column of the table for each, in the same order, as key=[…]",
+            )
 
     def _probe(self, connection: sa.Connection) -> Any:
         """What the driver says of the columns."""
@@ -352,7 +364,7 @@ class SqlSource:
         if self._lookup.query is not None:
             return "query"
         if re.search(r"column", said):
-            return "key" if str(self._lookup.key) in said else "value"
+            return "key" if any(each in said for each in self._lookup.keys) else "value"
         return "table"
 
     def _advice(self, blamed: str, call: Call) -> str:

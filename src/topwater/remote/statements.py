@@ -40,7 +40,7 @@ class Lookup:
     """
 
     table: str | None = None
-    key: str | None = None
+    key: str | tuple[str, ...] | None = None
     value: Places | None = None
     query: str | None = None
     text: Places | None = None
@@ -56,6 +56,8 @@ class Lookup:
         for name in ("table", "key", "value") if self.query is None else ("query",):
             given = getattr(self, name)
             if name == "value" and isinstance(given, list | tuple | Mapping):
+                continue
+            if name == "key" and isinstance(given, tuple):
                 continue
             if type(given) is not str or not given.strip() or "\0" in given:
                 raise QueryError(f"{given!r} is not a name", field=name, fix=f"name the {name}")
@@ -80,7 +82,10 @@ class Lookup:
         """The statement that looks up the values of the parameter ``keys``."""
         if self.query is not None:
             return _own(self.query, MOST_ROWS if postgres else None)
-        key, *values = self._columns()
+        columns = self._columns()
+        if len(self.keys) > 1:
+            return self._of_several(columns, sqlite)
+        key, *values = columns
         shown = sa.cast(key, sa.Text) if kind == "other" else key
         found = sa.select(shown, *(self._merged(values, sqlite) if self.merges else values))
         if postgres:
@@ -91,6 +96,20 @@ class Lookup:
         if self.merges:
             found = found.group_by(shown, *([sa.func.hex(key)] if sqlite else []))
         return found.limit(MOST_ROWS)
+
+    def _of_several(self, columns: Sequence[sa.ColumnElement[Any]], sqlite: bool) -> sa.Select[Any]:
+        """The statement for keys of several columns: a row has all parts of one."""
+        keys, values = columns[: len(self.keys)], columns[len(self.keys) :]
+        found = sa.select(*keys, *(self._merged(values, sqlite) if self.merges else values))
+        found = found.where(sa.tuple_(*keys).in_(sa.bindparam("keys", expanding=True)))
+        if self.merges:
+            found = found.group_by(*keys, *(map(sa.func.hex, keys) if sqlite else ()))
+        return found.limit(MOST_ROWS)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the key."""
+        return self.key if isinstance(self.key, tuple) else (str(self.key),)
 
     def probe(self, postgres: bool = False) -> sa.Executable:
         """A statement with the same columns and no rows; its parameter ``keys`` is one NULL."""
@@ -116,21 +135,22 @@ class Lookup:
         OtherColumns
             If a query yields other columns than those.
         """
-        at = self._at(names)
+        at, of_key = self._at(names), len(self.keys)
         for row in rows:
+            key = row[0] if of_key == 1 else tuple(row[:of_key])
             values = (row[place] for place in at)
             if self.merges:  # the greatest of texts is not that of the numbers they write
                 told = zip(self.wanted, values, strict=True)
-                yield (row[0], *(_merged_number(wanted, value) for wanted, value in told))
+                yield (key, *(_merged_number(wanted, value) for wanted, value in told))
             else:
-                yield (row[0], *values)
+                yield (key, *values)
 
     def _at(self, names: Sequence[str]) -> list[int]:
         """Where the values stand in a row."""
         if self.query is None or not names_of(self.wanted):
-            if len(names) != 1 + len(self.wanted):
+            if len(names) != len(self.keys) + len(self.wanted):
                 raise OtherColumns(f"yields {len(names)} columns, not a key and a value")
-            return [*range(1, len(names))]
+            return [*range(len(self.keys), len(names))]
         found = {name: at for at, name in enumerate(names) if at}
         for each in self.wanted:
             if each.place not in found:
@@ -139,12 +159,12 @@ class Lookup:
 
     def _columns(self) -> tuple[sa.ColumnElement[Any], ...]:
         *schema, name = self.parts
-        places = dict.fromkeys([str(self.key), *(each.place for each in self.wanted if each.place)])
+        places = dict.fromkeys([*self.keys, *(each.place for each in self.wanted if each.place)])
         columns: list[sa.ColumnClause[Any]] = [sa.column(place) for place in places]
         table = sa.table(name, *columns, schema=".".join(schema) or None)
         one: sa.ColumnElement[Any] = sa.literal_column("1")  # of which a count is one of rows
         values = [table.c[each.place] if each.place else one for each in self.wanted]
-        return (table.c[str(self.key)], *values)
+        return (*(table.c[each] for each in self.keys), *values)
 
     def _merged(
         self, values: Sequence[sa.ColumnElement[Any]], sqlite: bool

@@ -6,7 +6,8 @@ objects, and Java turns the lists into rows.
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,13 +19,16 @@ from topwater.model import Row as AnswerRow
 from topwater.monitor.grouped import GROUP
 from topwater.monitor.shards import merge_for
 from topwater.monitor.window_answer import ShardAnswer
+from topwater.query.keyed_query import forms_of
 from topwater.replica.offers import Offer
+from topwater.spark.key_expressions import key_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pyspark.sql import Column, DataFrame
 
+    from topwater.model import Key, KeyForm
     from topwater.query import TopKQuery
 
 COUNTS = [field.name for field in fields(Counts)]
@@ -158,20 +162,47 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
     rest = [name for name in rows.columns if name not in _CELLS]
     flat = rows.select(*(F.col(f"`{name}`") for name in rest), F.posexplode_outer(cells))
     answer = F.col("kind") == ANSWER
+    key, group = forms_of(query)
+    groups = {} if query.group_by is None else _named(group, F.col("`group`"), "group")
+    keys = _named(key, F.col("col.key"), "key")
     shown: list[Column] = [
         *([F.col("kind")] if late else []),
-        *([F.col("`group`")] if query.group_by is not None else []),
+        *groups.values(),
         F.timestamp_millis("window_start").alias("window_start"),
         F.timestamp_millis("window_end").alias("window_end"),
         F.when(answer, F.col("pos") + 1).alias("rank"),
-        *(F.col(f"col.{name}") for name in ("key", "score")),
+        *(each for name, each in keys.items() if name not in groups),
+        F.col("col.score"),
         F.timestamp_millis("col.time").alias("time"),
         *(F.col(f"col.{name}") for name in ("values", "remote", "age", "confidence", "assumed")),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
-        F.col("looked_up"),
+        _look_ups(key).alias("looked_up"),
     ]
     return flat.select(*shown)
+
+
+def _named(form: KeyForm | None, inside: Column, name: str) -> dict[str, Column]:
+    """A key in one column by this name; or its columns, if there are several, by theirs."""
+    if form is None:
+        return {name: inside.alias(name)}
+    found = key_outside(form, inside)
+    if not form.composite:
+        return {name: found[0].alias(name)}
+    return dict(zip(form.names, found, strict=True))
+
+
+def _look_ups(form: KeyForm | None) -> Column:
+    """What was looked up; a key of several columns is a struct of them."""
+    looked_up = F.col("looked_up")
+    if form is None:
+        return looked_up
+    return F.transform(looked_up, lambda each: each.withField("key", _one(form, each["key"])))
+
+
+def _one(form: KeyForm, inside: Column) -> Column:
+    found = key_outside(form, inside)
+    return F.struct(*found) if form.composite else found[0]
 
 
 def answers_from(table: pa.Table, query: TopKQuery) -> list[Answer]:
@@ -192,29 +223,56 @@ def answers_from(table: pa.Table, query: TopKQuery) -> list[Answer]:
         table = table.set_column(table.column_names.index(name), name, millis)
     windows: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in table.to_pylist():
-        windows.setdefault((row["window_end"], row.get("group")), []).append(row)
+        windows.setdefault((row["window_end"], _group(row, query)), []).append(row)
     return [_answer(windows[key], query) for key in sorted(windows)]
+
+
+def _group(row: Mapping[str, Any], query: TopKQuery) -> Key | None:
+    return _key(row, query.group_by, "group") if query.group_by is not None else None
+
+
+def _key(row: Mapping[str, Any], columns: str | tuple[str, ...], name: str) -> Key:
+    """A key of a row; a moment in UTC, whatever the zone of the session that read it."""
+    cells = [row[name]] if isinstance(columns, str) else [row[each] for each in columns]
+    parts = [
+        each.astimezone(UTC) if isinstance(each, datetime) and each.tzinfo else each
+        for each in cells
+    ]
+    return parts[0] if isinstance(columns, str) else tuple(parts)
 
 
 def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
     first = rows[0]
     ranked = sorted((row for row in rows if row["rank"] is not None), key=lambda row: row["rank"])
     # What was written by an earlier version lacks the newest cells.
-    cells = [name for name in ("rank", *_CELLS) if name in first]
+    cells = [name for name in ("rank", *_CELLS) if name in first and name != "key"]
+    key, by = query.key, query.group_by
     return Answer(
         window=_window(first["window_start"], first["window_end"], query),
         rows=tuple(
-            AnswerRow(**{name: row[name] for name in cells} | {"values": tuple(row["values"])})
+            AnswerRow(
+                key=_key(row, key, "key"),
+                **{name: row[name] for name in cells} | {"values": tuple(row["values"])},
+            )
             for row in ranked
         ),
         exact=first["exact"],
         candidates=first["candidates"],
         counts=_counts(first),
         freshness=_freshness(first),
-        group=first.get("group"),
+        group=_group(first, query),
         problems=_problems(first),
-        looked_up=_looked_up(first),
+        looked_up=tuple(
+            replace(each, key=_key(_cells_of(each.key), key, "key")) for each in _looked_up(first)
+        ),
+        key_columns=key if isinstance(key, tuple) else (),
+        group_columns=by if isinstance(by, tuple) else (),
     )
+
+
+def _cells_of(key: Any) -> Mapping[str, Any]:
+    """The key of a look-up as the cells of a row."""
+    return key if isinstance(key, dict) else {"key": key}
 
 
 def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

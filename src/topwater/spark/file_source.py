@@ -38,8 +38,10 @@ from pyspark.sql.types import StructType
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
 from topwater.model import Counts
 from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.key_columns import with_keys_inside
 from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
+from topwater.query.keyed_query import forms_of, outer_query
 from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, partial_rows, portion_rows
 from topwater.spark.time_columns import zone_of_session
 from topwater.spark.workers import set_modules_aside
@@ -304,11 +306,12 @@ class FilesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _portions(self, partition: OneFile) -> Iterator[pa.RecordBatch]:
         query = TopKQuery.from_json(self._query)
+        names = used(outer_query(query))
         with _opened(self._folder, partition.file) as file:
             local = has_local_times(file, query.time) and self._zone != "UTC"
-            batches = file.iter_batches(ROWS_AT_ONCE, columns=used(query), use_threads=False)
+            batches = file.iter_batches(ROWS_AT_ONCE, columns=names, use_threads=False)
             for part, batch in enumerate(batches):
-                table = pa.Table.from_batches([batch])
+                table = with_keys_inside(pa.Table.from_batches([batch]), *forms_of(query))
                 if local:
                     table = _with_instants(table, str(query.time), self._zone)
                 yield partial_rows(query, table, self._shards, partition.task, part)

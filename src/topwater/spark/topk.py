@@ -25,14 +25,19 @@ from topwater.model import Shard
 from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
 from topwater.monitor.joint_ranking import has_joint_ranking
+from topwater.monitor.key_columns import form_of, with_keys_inside
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.shards import require_buckets
+from topwater.query.keyed_query import forms_of as forms_inside
+from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.remote.wrappers.typed_keys import TypedKeys
 from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
 from topwater.spark.joint_processor import JointProcessor, all_in_one
+from topwater.spark.key_expressions import key_inside
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
@@ -48,6 +53,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
+    from topwater.model import KeyForm
     from topwater.protocols import Source
     from topwater.query import TopKQuery
 
@@ -101,12 +107,13 @@ def topk(
     -------
     DataFrame
         ``window_start``, ``window_end`` (timestamps; the start is not part of the window, the
-        end is), ``rank``, ``key``, ``score``, ``time``, ``values`` (what the stream contributed,
+        end is), ``rank``, ``key`` (or the columns of the key, by their own names, if there are
+        several), ``score``, ``time``, ``values`` (what the stream contributed,
         in the order of ``take``), ``remote``, ``age`` (milliseconds), ``confidence``, ``exact``,
         ``candidates``, all of :class:`~topwater.model.Freshness` and
         :class:`~topwater.model.Counts`, ``problems`` (what went wrong with the keys that
         failed, and with how many), and ``looked_up`` (see :class:`~topwater.model.LookUp`); with
-        groups, ``group``. Write it with output mode ``append``.
+        groups, ``group``, or its columns. Write it with output mode ``append``.
 
     Raises
     ------
@@ -133,13 +140,19 @@ def answer_frame(
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
+    key, group = _forms(_columns(events, query), query)
+    query = inner_query(query, key, group)
     keys = (query.key_column, query.group_column)
     if not isinstance(events, Files):
+        events = _with_keys_inside(events, key, group)
         # A column that is also a key stays text: each task reads the times in it.
         events = with_instants(events, None if query.time in keys else query.time, texts=True)
     columns = _columns(events, query)
     _check(columns, query, source, shards)
-    remote = RemotePart.of(query, source, SYSTEM_CLOCK)
+    asked = None if source is None else TypedKeys(source, key)
+    if asked is not None:
+        asked.take_keys(key.names)
+    remote = RemotePart.of(query, asked, SYSTEM_CLOCK)
     if remote is not None:
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
@@ -207,13 +220,30 @@ def _metrics() -> list[Column]:
 def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
     """The columns that the query uses, of those that there are."""
     if isinstance(events, Files):
-        return events.columns()
+        return with_keys_inside(events.columns().empty_table(), *forms_inside(query)).schema
     names = used(query)
     if not set(names) <= set(events.columns):
         # What is missing is told with all that there is, whatever Arrow makes of it.
         return pa.schema([(name, pa.null()) for name in events.columns])
     found = StructType([column for column in events.schema if column.name in names])
     return to_arrow_schema(found, timezone="UTC")
+
+
+def _forms(columns: pa.Schema, query: TopKQuery) -> tuple[KeyForm, KeyForm | None]:
+    """What keys and groups are, by the types of their columns."""
+    try:
+        table = columns.empty_table()
+        key = form_of(table, query.key_columns, "key")
+        names = query.group_columns
+        return key, form_of(table, names, "group_by") if names else None
+    except BatchError as error:
+        raise QueryError(error.problem, fix=error.fix) from None
+
+
+def _with_keys_inside(events: DataFrame, *forms: KeyForm | None) -> DataFrame:
+    """Events with the columns that keys and groups have inside, as far as these are other ones."""
+    found = {form.column: key_inside(form) for form in forms if form is not None and not form.plain}
+    return events.withColumns(found) if found else events
 
 
 def _kind(columns: pa.Schema, name: str | None) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import Fetched, KeyArray, Millis
+from topwater.model import Fetched, KeyArray, Millis, plain_key
 from topwater.protocols import Source
 from topwater.redaction import redacted
 from topwater.remote.known_changes import Steps
@@ -81,7 +81,8 @@ class Recording(Around):
 
 
 def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:
-    line: dict[str, Any] = {"at": at, "keys": keys.tolist(), "values": _plain(got.values)}
+    told = [plain_key(key) for key in keys.tolist()]
+    line: dict[str, Any] = {"at": at, "keys": told, "values": _plain(got.values)}
     if got.columns:
         line["columns"] = {name: _plain(column) for name, column in got.columns.items()}
     if not got.ok.all():
@@ -150,6 +151,12 @@ class _Told:
     def steps(self) -> Steps:
         """All of it."""
         whole = all(isinstance(key, int) for key in self.keys)
+        if any(isinstance(key, list) for key in self.keys):
+            raise QueryError(
+                "was recorded for keys of several columns, which can't be played back",
+                field="path",
+                fix="use a recording for keys of one column",
+            )
         return Steps.of(
             np.array(self.times, np.int64),
             np.array(self.keys, np.int64 if whole else object),

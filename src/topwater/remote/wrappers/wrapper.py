@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from topwater.model import Fetched, Key, KeyArray, Millis
@@ -56,6 +57,12 @@ class Around:
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds."""
         return self.source.fetch(keys, deadline)
+
+    def take_keys(self, columns: Sequence[str]) -> None:
+        """Raise ``QueryError`` if the source can't be asked by keys of these columns."""
+        take = getattr(self.source, "take_keys", None)
+        if take is not None:
+            take(columns)
 
     def seek(self, now: Millis) -> None:
         """Tell a source that has a time of its own what time it is."""
