@@ -129,6 +129,22 @@ def test_the_least_budget_that_is_enough() -> None:
     assert plan(query(refresh={"budget": {"accuracy": 0.97}}), budgets=[1]).enough is None
 
 
+def test_as_few_as_reach_an_accuracy() -> None:
+    made = plan(query(refresh={"aim": "accuracy"}), budgets=[3], accuracy=0.8)
+    assert made.by_accuracy is not None
+    assert made.by_accuracy.at_most == KEYS
+    trial = made.by_accuracy.trial
+    assert trial.said_precision == pytest.approx(0.8, abs=0.1)
+    assert trial.look_ups_a_day < made.every_key
+    assert made.to_dict()["by_accuracy"]["accuracy"] == 0.8
+    asked = query(refresh={"budget": {"accuracy": 0.9, "at_most": 4}, "audit": 0.1})
+    own = plan(asked, budgets=[3], accuracy=0.8)
+    assert own.by_accuracy is not None
+    assert own.by_accuracy.at_most == 4
+    with pytest.raises(QueryError, match="does not say what look-ups are worth"):
+        plan(query(refresh={"policy": "lru"}), budgets=[3], accuracy=0.8)
+
+
 def test_plain_values() -> None:
     told = plan(budgets=[3]).to_dict()
     assert told["plan"] == "budget"

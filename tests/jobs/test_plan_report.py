@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.support.job_files import job
 from topwater.cli import app
-from topwater.jobs.budget_plan import BudgetPlan, PlannedBudget, Trial
+from topwater.jobs.budget_plan import BudgetPlan, PlannedAccuracy, PlannedBudget, Trial
 from topwater.jobs.plan_report import sentences, table
 
 TRIAL = Trial(0.9, 0.95, 0.88, 0.93, 10_080.0)
@@ -36,6 +37,11 @@ def test_what_is_said() -> None:
     assert "does not have 2 of the keys" in said
     assert "A TTL of none" not in said
     assert "7 look-ups a window reach the accuracy of 0.9" in said
+    assert "As few" not in said
+    asked = replace(MADE, by_accuracy=PlannedAccuracy(0.9, 50, TRIAL))
+    said = "\n".join(sentences(asked))
+    assert "0.9 right by their own estimates, at most 50 a window, are 10,080 a day" in said
+    assert "precision 0.900" in said
 
 
 @pytest.mark.spark
@@ -52,10 +58,20 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "in" / "1.json").write_text("\n".join(events))
     (tmp_path / "values.csv").write_text("\n".join(values))
     arguments = ["plan", str(tmp_path / "job.toml"), "--set", 'query.score="n + followers"']
-    arguments += ["--recording", str(tmp_path / "values.csv"), "--budgets", "1,6"]
+    arguments += [
+        "--recording",
+        str(tmp_path / "values.csv"),
+        "--budgets",
+        "1,6",
+        "--accuracy",
+        "0.9",
+    ]
     told = CliRunner().invoke(app, [*arguments, "--json"])
     assert told.exit_code == 0, told.output
-    few, all_of_them = json.loads(told.stdout)["rows"]
+    plan = json.loads(told.stdout)
+    few, all_of_them = plan["rows"]
+    assert plan["by_accuracy"]["accuracy"] == 0.9
+    assert 0 < plan["by_accuracy"]["look_ups_a_day"] < all_of_them["look_ups_a_day"]
     assert few["precision"] < all_of_them["precision"] == 1.0
     assert "trying: 6 look-ups a window" in told.stderr
 

@@ -196,6 +196,10 @@ def plan(
     budgets: Annotated[
         str, typer.Option(help="How many look-ups a window are tried.")
     ] = "1,3,7,15",
+    accuracy: Annotated[
+        float | None,
+        typer.Option(help="Also try as few look-ups as make answers so right, such as 0.9."),
+    ] = None,
     setting: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Quiet = False,
@@ -209,7 +213,9 @@ def plan(
     with plain_errors(debug):
         from topwater.jobs.plan_report import planned, print_plan
 
-        found = planned(job, recording, budgets, settings=setting or (), quiet=quiet)
+        found = planned(
+            job, recording, budgets, accuracy=accuracy, settings=setting or (), quiet=quiet
+        )
         print_plan(found, as_json=as_json)
 
 

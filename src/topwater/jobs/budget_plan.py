@@ -70,6 +70,23 @@ class PlannedBudget:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAccuracy:
+    """A budget by accuracy, and what it would take.
+
+    Attributes
+    ----------
+    accuracy, at_most
+        What is asked, and how many look-ups a window may have.
+    trial
+        What it brought.
+    """
+
+    accuracy: float
+    at_most: int
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetPlan:
     """What each budget would bring.
 
@@ -85,6 +102,8 @@ class BudgetPlan:
         What reading every key for every window costs a day.
     target
         The accuracy that the query asks for, if it does.
+    by_accuracy
+        A budget that spends as little as reaches an accuracy, if that was tried.
     """
 
     rows: tuple[PlannedBudget, ...]
@@ -93,6 +112,7 @@ class BudgetPlan:
     unknown_keys: int
     every_key: float
     target: float | None = None
+    by_accuracy: PlannedAccuracy | None = None
 
     @property
     def enough(self) -> int | None:
@@ -112,7 +132,15 @@ class BudgetPlan:
             for row in self.rows
         ]
         told = {"windows": self.windows, "keys": self.keys, "unknown_keys": self.unknown_keys}
-        return {"plan": "budget", "rows": rows, **told, "every_key_a_day": self.every_key}
+        found = self.by_accuracy
+        asked = None if found is None else {"accuracy": found.accuracy, "at_most": found.at_most}
+        return {
+            "plan": "budget",
+            "rows": rows,
+            **told,
+            "every_key_a_day": self.every_key,
+            "by_accuracy": None if found is None or asked is None else asked | asdict(found.trial),
+        }
 
 
 class Trials:
@@ -155,7 +183,14 @@ class Trials:
     def with_budget(self, budget: int) -> Trial:
         """What so many look-ups a window bring."""
         old = self._refresh.budget
-        new = Budget(budget, carry_over=old.carry_over, accuracy=old.accuracy)
+        # A set-point has no number of look-ups to carry over.
+        carry_over = old.carry_over and old.set_point is None
+        new = Budget(budget, carry_over=carry_over, accuracy=old.accuracy)
+        return self._trial(replace(self._refresh, budget=new))
+
+    def with_accuracy(self, accuracy: float, at_most: int) -> Trial:
+        """What as few look-ups bring as reach an accuracy, and what they cost."""
+        new = Budget(accuracy=accuracy, at_most=at_most)
         return self._trial(replace(self._refresh, budget=new))
 
     def with_cache(self, ttl: Millis) -> Trial:
@@ -187,7 +222,8 @@ class Trials:
 
     def _answers(self, refresh: RefreshSettings | None, k: int) -> Iterator[Answer]:
         if refresh is None:  # everything is read, whatever the policy
-            refresh = replace(self._refresh, policy="worth", budget=Budget(None), memory=None)
+            everything = {"policy": "worth", "budget": Budget(None), "memory": None, "audit": 0.0}
+            refresh = replace(self._refresh, **everything)  # type: ignore[arg-type]
         query = replace(self._query, refresh=refresh, k=k)
         return run(query, self._events, source=PartlyKnown(self._remote))
 
@@ -203,6 +239,7 @@ def budget_plan(
     remote: Steps,
     budgets: Sequence[int] = BUDGETS,
     say: Callable[[str], None] = lambda _: None,
+    accuracy: float | None = None,
 ) -> BudgetPlan:
     """Try budgets on a recording.
 
@@ -218,6 +255,9 @@ def budget_plan(
         How many look-ups a window are tried.
     say
         Is told what goes on.
+    accuracy
+        Also tried is a budget that spends as little as reaches this, with what the query allows for
+        one window, or else all keys.
 
     Raises
     ------
@@ -236,6 +276,7 @@ def budget_plan(
         trial = trials.with_budget(budget)
         rows.append(PlannedBudget(budget, trial, *caches.as_right_as(trial)))
     target = None if query.refresh is None else query.refresh.budget.accuracy
+    found = None if accuracy is None else _by_accuracy(trials, query, events, accuracy, say)
     return BudgetPlan(
         rows=tuple(rows),
         windows=trials.windows,
@@ -243,7 +284,21 @@ def budget_plan(
         unknown_keys=unknown,
         every_key=trials.every_key(),
         target=target,
+        by_accuracy=found,
     )
+
+
+def _by_accuracy(
+    trials: Trials,
+    query: TopKQuery,
+    events: RecordedEvents,
+    accuracy: float,
+    say: Callable[[str], None],
+) -> PlannedAccuracy:
+    allowed = None if query.refresh is None else query.refresh.budget.at_most
+    at_most = allowed or max(1, len(events.keys))
+    say(Budget(accuracy=accuracy, at_most=at_most).in_words)
+    return PlannedAccuracy(accuracy, at_most, trials.with_accuracy(accuracy, at_most))
 
 
 class _Caches:

@@ -30,6 +30,7 @@ def planned(
     recording: Path,
     budgets: str,
     *,
+    accuracy: float | None = None,
     settings: Sequence[str] = (),
     quiet: bool = False,
 ) -> BudgetPlan:
@@ -43,6 +44,8 @@ def planned(
         What the remote values were.
     budgets
         Numbers of look-ups a window, with commas.
+    accuracy
+        How right answers are to be, to find how many look-ups that takes.
     quiet
         Say nothing meanwhile.
     """
@@ -59,7 +62,7 @@ def planned(
             typer.echo(f"trying: {what}", err=True)
 
     with job.written.blamed("query"):
-        return budget_plan(job.query, events, remote, numbers, say)
+        return budget_plan(job.query, events, remote, numbers, say, accuracy)
 
 
 def print_plan(plan: BudgetPlan, *, as_json: bool) -> None:
@@ -106,6 +109,13 @@ def sentences(plan: BudgetPlan) -> Iterator[str]:
             yield f"No budget tried reaches the accuracy of {plan.target:g}: try more look-ups."
         else:
             yield f"{enough} look-ups a window reach the accuracy of {plan.target:g}."
+    if plan.by_accuracy is not None:
+        found, trial = plan.by_accuracy, plan.by_accuracy.trial
+        yield (
+            f"As few look-ups as make answers {found.accuracy:g} right by their own estimates, "
+            f"at most {found.at_most:,} a window, are {_number(trial.look_ups_a_day)} a day: "
+            f"precision {trial.precision:.3f}, nDCG {trial.ndcg:.3f}."
+        )
 
 
 def _cells(row: PlannedBudget) -> Iterator[str]:
