@@ -227,6 +227,9 @@ class Freshness:
     doubtful
         Whether the precision that answers claimed of themselves over these windows is not between
         the two.
+    noisy
+        Whether the remote side gives another number at each look, however soon: that is noise, and
+        not change, and a setting ``noise`` keeps look-ups from being spent on it.
     out_of_reach
         For a budget with ``at_most``: whether all of it was spent, and answers are less right than
         asked all the same, on average over the last ones.
@@ -245,6 +248,7 @@ class Freshness:
     audited_low: float | None = None
     audited_high: float | None = None
     doubtful: bool = False
+    noisy: bool = False
 
     @property
     def facts(self) -> list[str]:
@@ -257,6 +261,7 @@ class Freshness:
         if self.audited is not None:
             between = f"{self.audited_low:.0%} to {self.audited_high:.0%}"
             facts.append(f"audited {self.audited:.0%} ({between})")
+        facts += ["values are noise"] if self.noisy else []
         facts += ["estimates contradict the audit"] if self.doubtful else []
         facts += ["the accuracy asked for is out of reach"] if self.out_of_reach else []
         return [*facts, "less accurate than asked"] if self.missed else facts

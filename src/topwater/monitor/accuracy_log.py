@@ -11,6 +11,10 @@ _TOLD = {
     "out_of_reach": (
         "the accuracy asked for is out of reach: allow more look-ups by at_most, or ask for less"
     ),
+    "noisy": (
+        "the remote side gives another number at each look, however soon: that is noise, and a "
+        "setting noise= says how far two looks at the same value may lie apart"
+    ),
     "doubtful": "what answers say of their precision is not what look-ups drawn at random show",
 }
 

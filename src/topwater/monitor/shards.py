@@ -177,6 +177,7 @@ def _freshness(answers: Sequence[Answer], shown: list[int]) -> Freshness | None:
         without_value=sum(fresh.without_value for fresh in known),
         nothing_usable=_nothing_usable(known),
         out_of_reach=any(fresh.out_of_reach for fresh in known),
+        noisy=any(fresh.noisy for fresh in known),
     )
 
 

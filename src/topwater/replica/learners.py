@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.look_ups import Polls
+from topwater.replica.noise import NoiseWatch
 from topwater.replica.policies import PolicyEntry
 from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.rate_estimators import Known, RateEstimator, estimators
@@ -42,6 +43,8 @@ class Learners:
         policy ``worth`` elects by the same.
     rates
         Estimated change rates, if the policy needs them.
+    noise
+        Whether values are another number at each look.
     """
 
     def __init__(self, terms: Terms, replica: Replica, entry: PolicyEntry) -> None:
@@ -50,6 +53,7 @@ class Learners:
         self.policy = entry.make(settings.seed)
         self.beliefs = self.policy if isinstance(self.policy, Worth) else Worth(settings.seed)
         self.beliefs.aim = settings.aim
+        self.noise = NoiseWatch()
         self.beliefs.rates = RateBeliefs(terms.windows.step, hints=settings.hint)
         self.rates: RateEstimator | None = None
         if entry.needs_rates and settings.estimator is not None:
@@ -64,6 +68,7 @@ class Learners:
         """Learn from look-ups of keys that were known before."""
         if not len(polls.slots):
             return
+        self.noise.observe(polls)
         self.policy.observe(polls)
         if self.beliefs is not self.policy:
             self.beliefs.observe(polls)
@@ -99,7 +104,11 @@ class Learners:
 
     def facts(self) -> dict[str, Any]:
         """The few numbers that were learnt of all keys together, for JSON."""
-        return {"values": self.beliefs.values.facts(), "rates": self.beliefs.rates.prior.tolist()}
+        return {
+            "values": self.beliefs.values.facts(),
+            "rates": self.beliefs.rates.prior.tolist(),
+            "noise": self.noise.snapshot(),
+        }
 
     def restore(self, table: pa.Table, slots: IntArray) -> None:
         """Take over what :meth:`columns` gave."""
@@ -110,6 +119,7 @@ class Learners:
         """Take over what :meth:`facts` gave."""
         self.beliefs.values.restore_facts(meta["values"])
         self.beliefs.rates.prior = np.array(meta["rates"])
+        self.noise.restore(meta["noise"])
 
     def parts(self) -> list[Any]:
         """Each of them once."""

@@ -31,6 +31,7 @@ from topwater.protocols import Seeks, Source
 if TYPE_CHECKING:
     from topwater.replica.budget import Purse
     from topwater.replica.learners import Learners
+    from topwater.replica.noise import Noise
     from topwater.replica.proposals import Proposal
     from topwater.replica.store import Replica
 
@@ -152,9 +153,19 @@ class Fetcher:
         Where values are fetched.
     replica, learners, purse
         What is told of every look-up.
+    noise
+        How far looks at the same value may lie apart.
     """
 
-    def __init__(self, source: Source, replica: Replica, learners: Learners, purse: Purse) -> None:
+    def __init__(
+        self,
+        source: Source,
+        replica: Replica,
+        learners: Learners,
+        purse: Purse,
+        noise: Noise | None = None,
+    ) -> None:
+        self._noise = noise
         self._source = source
         self._replica = replica
         self._learners = learners
@@ -200,6 +211,9 @@ class Fetcher:
         replica.enter(slots, proposal.window, proposal.now, proposal.last_event[rows])
         again = replica.known(slots)[good]
         before, fetched, hinted = replica.value[slots], replica.fetched[slots], replica.hints[slots]
+        if self._noise is not None:
+            # It stays as it is remembered: a value that goes far enough in small steps has changed.
+            values = np.where(self._noise.hides(before, values), before, values)
         replica.miss(slots[~good], proposal.now, why[~good])
         changed = replica.put(slots[good], values[good], proposal.now, why[good])
         polls = Polls(

@@ -10,6 +10,7 @@ from typing import Any, get_args
 from topwater.errors import QueryError
 from topwater.model import Frozen
 from topwater.replica.budget import UNLIMITED, Budget
+from topwater.replica.noise import Noise
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposer
 from topwater.replica.rate_estimators import estimators
@@ -68,6 +69,10 @@ class RefreshSettings:
     audit
         What share of the look-ups goes to keys drawn at random, to tell how right answers are
         without any belief: 0 to 0.5. See ``audited`` of :class:`~topwater.model.Freshness`.
+    noise
+        How far looks at the same remote value lie apart: a standard deviation, or a share of the
+        value such as ``"2 %"``. What differs by no more than three of them is not taken for a
+        change, and the value stays as it is remembered. None if all differences are changes.
     hint
         Whether an event of a key is taken for a hint that its remote value changed. How good a
         hint is learnt; it serves ``worth`` and the estimates.
@@ -86,6 +91,7 @@ class RefreshSettings:
     seed: int = 0
     hint: bool = False
     audit: float = 0.0
+    noise: float | str | None = None
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -113,6 +119,8 @@ class RefreshSettings:
         flag_of(self.hint, "hint")
         fix = "0.02 spends one look-up of fifty on it"
         put("audit", number_of(self.audit, "refresh.audit", least=0, most=0.5, fix=fix))
+        if self.noise is not None:
+            Noise.of(self.noise)
         if self.audit and (not entry.refreshes or entry.unbounded or self.budget.unlimited):
             raise QueryError(
                 "needs a limited number of look-ups, of which it takes a share",

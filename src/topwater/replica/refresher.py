@@ -28,6 +28,7 @@ from topwater.replica.election import Election
 from topwater.replica.estimates import Estimates
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Demand, Fetcher, LookingUp, LookUps, alone
+from topwater.replica.noise import Noise
 from topwater.replica.outcomes import Outcomes
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposals, Truth
@@ -105,7 +106,8 @@ class Refresher:
         proposer = settings.refresh_from or proposer
         self._proposals = Proposals(terms, replica, values, learners.rates, proposer, truth)
         self._election = Election(settings, learners, self.purse)
-        self._fetcher = Fetcher(source, replica, learners, self.purse)
+        noise = None if settings.noise is None else Noise.of(settings.noise)
+        self._fetcher = Fetcher(source, replica, learners, self.purse, noise)
         self._estimates = Estimates(terms, replica, values, learners.beliefs)
         self._ranker = Ranker(terms, replica, values, self._estimates, alone=shard.of == 1)
         self._outcomes = Outcomes(terms, values, self._estimates)
@@ -162,7 +164,10 @@ class Refresher:
         ranking = self._ranker.ranked(view, look_ups)
         if self._set_point is not None:
             ranking = yield from self._more_rounds(view, ranking, allowance, self._set_point)
-        return self._audited(view, ranking)
+        ranking = self._audited(view, ranking)
+        if not self.learners.noise.noisy:
+            return ranking
+        return replace(ranking, freshness=replace(ranking.freshness, noisy=True))
 
     def _more_rounds(
         self, view: WindowView, ranking: Ranking, allowance: int, point: SetPoint

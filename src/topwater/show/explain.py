@@ -301,6 +301,8 @@ def _uncertain(query: TopKQuery, refresh: RefreshSettings, wording: Wording) -> 
             f"a key that is not among the k + {refresh.spare} best of any window is forgotten, and "
             f"missed if its {value} rises later"
         )
+    if refresh.noise is not None:
+        yield f"{value}: what differs by no more than three times {refresh.noise} is noise"
     yield "each answer carries an estimate of how accurate it is"
     if refresh.budget.set_point is not None:
         yield _set_point(refresh)

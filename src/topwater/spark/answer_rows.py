@@ -43,6 +43,7 @@ _FRESH_TYPES = dict.fromkeys(FRESHNESS, "bigint") | {
     "audited_low": "double",
     "audited_high": "double",
     "doubtful": "boolean",
+    "noisy": "boolean",
 }
 _CELLS = {
     "key": "{key}",
