@@ -11,6 +11,7 @@ import pyarrow as pa
 from topwater.model import Answer
 from topwater.monitor import KeyedMonitor, Monitor
 from topwater.monitor.columns import Batch, as_table
+from topwater.monitor.source_table import one_of
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -33,6 +34,7 @@ def run(
     batches: Iterable[Batch],
     *,
     source: Source | None = None,
+    sources: Mapping[str, Source] | None = None,
     monitor: Monitor | None = None,
 ) -> Iterator[Answer]:
     """Answers as their windows close, and at the end those of all windows that hold an event.
@@ -47,6 +49,8 @@ def run(
     source
         Where remote values are fetched, if the query has a remote part. If it can't be reached,
         that is said before the first batch is read.
+    sources
+        The same by name, for several remote values.
     monitor
         Goes on with this monitor instead of a new one.
 
@@ -66,8 +70,9 @@ def run(
     20 ['c']
     """
     if monitor is None:
-        monitor = KeyedMonitor(query, source=source, clock=SYSTEM_CLOCK)
-    if source is not None:
+        given = one_of(source, sources)
+        monitor = KeyedMonitor(query, source=given, clock=SYSTEM_CLOCK)
+    if source is not None or sources is not None:
         monitor.start()
     for batch in batches:
         monitor.ingest(batch)

@@ -366,7 +366,7 @@ def test_replicas_of_all_groups_keep_to_one_memory_and_tell_what_they_forgot() -
         asked += sum(answer.freshness.fetched for answer in answers if answer.freshness)
         told += sum(answer.counts.forgotten for answer in answers)
         assert sum(each.replica_size for each in monitor._monitors.values()) <= memory
-    held = {group: each._refresher for group, each in monitor._monitors.items()}
+    held = {group: each.refresher for group, each in monitor._monitors.items()}
     kept = {group: len(each.replica) for group, each in held.items() if each is not None}
     assert asked == 3_000
     assert sum(kept.values()) + told + monitor._counts.forgotten == asked

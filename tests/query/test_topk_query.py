@@ -129,7 +129,7 @@ class TestRoundTrips:
             "empty_windows": 0,
             "heartbeat": "d",
         }
-        assert {*changed, "refresh"} == {field.name for field in fields(query)}
+        assert {*changed, "refresh", "where"} == {field.name for field in fields(query)}
         for name, value in changed.items():
             other = replace(query, **{name: value})
             assert other != query
@@ -137,8 +137,8 @@ class TestRoundTrips:
 
     def test_refresh_can_be_replaced(self) -> None:
         query = query_of(take={"n": "count"}, score="n + far", refresh="far")
-        assert query.refresh is not None
-        other = replace(query, refresh=replace(query.refresh, budget=Budget(fetches=3)))
+        assert query.single is not None
+        other = replace(query, refresh=replace(query.single, budget=Budget(fetches=3)))
         assert other != query
         assert TopKQuery.from_json(other.to_json()) == other
         assert hash(other) == hash(TopKQuery.from_json(other.to_json()))

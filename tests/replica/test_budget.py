@@ -320,9 +320,9 @@ def refreshed(refresh: Any) -> Budget:
             "refresh": refresh,
         }
     )
-    assert query.refresh is not None
+    assert query.single is not None
     assert TopKQuery.from_json(query.to_json()) == query
-    return query.refresh.budget
+    return query.single.budget
 
 
 def asked_in_rspql(clause: str) -> Budget:
@@ -331,5 +331,5 @@ def asked_in_rspql(clause: str) -> Budget:
     where = "WHERE { WINDOW :w { ?u :v ?v } SERVICE :b { ?u :f ?f } }"
     text = " ".join([text, where, "ORDER BY DESC(?v + ?f) LIMIT 3", clause])
     query = parse(text, services={":b": "http://127.0.0.1:9/"}).query()
-    assert query.refresh is not None
-    return query.refresh.budget
+    assert query.single is not None
+    return query.single.budget

@@ -95,9 +95,9 @@ class Scenario:
     @property
     def source(self) -> Replay | None:
         """The remote side: the same each time."""
-        if self.query.refresh is None:
+        if self.query.single is None:
             return None
-        kind = Flaky if self.query.refresh.policy == "lru" else Replay
+        kind = Flaky if self.query.single.policy == "lru" else Replay
         return remote_side(kind, self.known)
 
 

@@ -27,6 +27,7 @@ from tests.support.timing import within
 from topwater import TopKMonitor, TopKQuery, remote, tumbling
 from topwater.model import Answer
 from topwater.remote import Stack
+from topwater.replica import Refresher
 
 DEADLINE = 0.6
 RETRIES = 1
@@ -372,8 +373,8 @@ def extra_keys(url: str, change: Callable[..., Any]) -> None:
     cell.window()
     change("update users set followers = 10 * id + 1")
     cell.check_recovered(cell.window())
-    assert cell.monitor._refresher is not None
-    assert len(cell.monitor._refresher.replica.used()) == len(KEYS)
+    assert isinstance(cell.monitor.refresher, Refresher)
+    assert len(cell.monitor.refresher.replica.used()) == len(KEYS)
     source.close()
 
 

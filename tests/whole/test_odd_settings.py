@@ -16,6 +16,9 @@ import pytest
 from topwater import Budget, TopKQuery, remote, sliding, tumbling
 from topwater.errors import TopwaterError
 from topwater.replica import RefreshSettings
+from topwater.replica.joins.allowance import Allowance
+from topwater.replica.joins.join import Join
+from topwater.replica.joins.join_settings import JoinSettings
 from topwater.scoring import Euclidean, Formula, WeightedDistance, WeightedSum
 from topwater.standing import Standing, StandingQuery
 
@@ -28,6 +31,7 @@ ODD: list[Any] = [
     *(dt.timedelta(seconds=3), dt.timedelta(-1), dt.datetime(2026, 1, 1, tzinfo=dt.UTC), len, int),
 ]
 QUERY = {"key": "a", "time": "t", "window": tumbling("1 s"), "score": "v", "k": 1}
+JOINED = QUERY | {"take": {"n": "count"}, "score": "n * r", "refresh": [{"remote": "r"}]}
 MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "query": (TopKQuery, QUERY),
     "query of aggregates": (TopKQuery, QUERY | {"take": {"v": "count"}}),
@@ -35,6 +39,10 @@ MADE: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "sliding": (sliding, {"width": "2 s", "step": "1 s"}),
     "budget": (Budget, {}),
     "refresh": (RefreshSettings, {"remote": "r"}),
+    "join": (Join, {"remote": "r"}),
+    "joins": (JoinSettings, {"joins": [{"remote": "r"}]}),
+    "allowance": (Allowance, {}),
+    "query of joins": (TopKQuery, JOINED),
     "standing": (Standing, {"columns": ["x"]}),
     "standing query": (StandingQuery, {"name": "q", "k": 1, "window": 5, "score": "x"}),
     "formula": (Formula, {"text": "x"}),

@@ -157,14 +157,16 @@ class Trials:
     """
 
     def __init__(self, query: TopKQuery, events: RecordedEvents, remote: Steps) -> None:
-        if query.refresh is None:
+        if query.single is None:
             raise QueryError(
-                "has no remote part, so there is nothing to look up",
+                "has no remote part, so there is nothing to look up"
+                if query.joins is None
+                else "has several remote values, and only one is planned for",
                 field="query.refresh",
                 fix='write refresh = {remote = "followers"}',
             )
         self._query = query
-        self._refresh: RefreshSettings = query.refresh
+        self._refresh: RefreshSettings = query.single
         self._events = events.batches
         self._remote = remote
         self._truth: dict[tuple[Millis, Key | None], list[Key]] = {}

@@ -133,9 +133,11 @@ def _number(count: float) -> str:
 
 def _names(job: Job) -> Names:
     query = job.query
-    if query.refresh is None:
+    if query.single is None:
         raise job.written.error(
-            "has no remote part, so there is nothing to look up",
+            "has no remote part, so there is nothing to look up"
+            if query.joins is None
+            else "has several remote values, and only one is planned for",
             ("query", "refresh"),
             'write refresh = {remote = "followers"}',
         )
@@ -145,7 +147,7 @@ def _names(job: Job) -> Names:
             ("query", "key"),
             "name one column for the plan",
         )
-    return Names(query.key, query.refresh.remote, query.time)
+    return Names(query.key, query.single.remote, query.time)
 
 
 def _budgets(given: str) -> list[int]:

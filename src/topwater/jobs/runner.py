@@ -144,14 +144,15 @@ def _session(
 def _page(job: Job) -> contextlib.AbstractContextManager[Page]:
     from topwater.live import Page
 
-    refresh = job.query.refresh
+    one, several = job.query.single, job.query.joins
+    names = () if several is None else several.names
     return Page.started(
         job.live.title or job.name,
         str(job_explanation(job)),
         port=job.live.port,
         values=() if job.plan else job.query.names_taken,
-        remote="" if refresh is None else refresh.remote,
-        budget=None if refresh is None else refresh.budget.limit,
+        remote=", ".join(names) if one is None else one.remote,
+        budget=None if one is None else one.budget.limit,
     )
 
 

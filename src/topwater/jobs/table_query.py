@@ -106,9 +106,9 @@ def _check_host(written: Written, query: TopKQuery) -> None:
 
 
 def _check_source(written: Written, query: TopKQuery) -> None:
-    if query.refresh is not None and "source" not in written.said:
+    if query.single is not None and "source" not in written.said:
         raise written.error(
-            f"the remote value {query.refresh.remote!r} comes from nowhere",
+            f"the remote value {query.single.remote!r} comes from nowhere",
             ("query", "refresh"),
             "write [source] with a url, or leave refresh out",
         )

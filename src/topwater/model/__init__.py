@@ -19,9 +19,12 @@ from topwater.model.nouns import (
     Row,
     Shard,
     Window,
+    look_up_dict,
     number_text,
-    plain_key,
+    row_dict,
 )
+from topwater.model.plain_key import plain_key
+from topwater.model.remote_cell import Remote
 from topwater.problems import Problem
 
 __all__ = [
@@ -45,9 +48,12 @@ __all__ = [
     "LookUp",
     "Millis",
     "Problem",
+    "Remote",
     "Row",
     "Shard",
     "Window",
+    "look_up_dict",
     "number_text",
     "plain_key",
+    "row_dict",
 ]

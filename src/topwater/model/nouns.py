@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -12,6 +13,9 @@ import numpy.typing as npt
 
 from topwater.errors import QueryError
 from topwater.model.array_types import FloatArray, IntArray, KeyArray
+from topwater.model.frozen import Frozen
+from topwater.model.plain_key import plain_key
+from topwater.model.remote_cell import Remote
 from topwater.problems import tally
 from topwater.views import Chart, chart_view, html_view
 
@@ -179,7 +183,8 @@ class Row:
         Its place, from 1; its key, a tuple if the query's key has several columns; its score; and
         the time of the event, or of the key's last.
     values
-        What the stream contributed, in the order of the query's ``take``.
+        What the stream contributed, in the order of the query's ``take``: numbers, and texts
+        where a ``last`` is text; None for one that is missing.
     remote, age, confidence
         For a query with a remote part: the remote value; how long before the window's close it
         was fetched (None: never); and the estimated probability that it is still right.
@@ -189,17 +194,22 @@ class Row:
         ``"never"`` for a key not looked up yet: then ``remote`` is the query's default, the mean
         of the values known of other keys, or, where nothing is known, None, and the score is made
         with 0.
+    remotes
+        For a query with several remote values: each by its name. Then ``remote`` is None, ``age``
+        is that of the oldest of them, ``confidence`` the probability that all are still right, and
+        ``assumed`` says why the first of those that are assumed is.
     """
 
     rank: int
     key: Key
     score: float
     time: Millis
-    values: tuple[float, ...] = ()
+    values: tuple[float | str | None, ...] = ()
     remote: float | None = None
     age: Millis | None = None
     confidence: float | None = None
     assumed: str | None = None
+    remotes: Mapping[str, Remote] = Frozen()
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +291,15 @@ class LookUp:
         The value that came; None if the fetch failed, or the remote side has none.
     ok
         Whether the source answered.
+    source
+        For a query with several remote values: which source was asked.
     """
 
     key: Key
     before: float | None
     after: float | None
     ok: bool
+    source: str = ""
 
     @property
     def changed(self) -> bool:
@@ -327,6 +340,9 @@ class Answer:
     looked_up
         For a query with a remote part: what the budget was spent on, the most worthwhile first,
         and of many the first :data:`LOOK_UPS`.
+    spent, left
+        For a query with several remote values: what its look-ups cost, in the unit of the budget;
+        and what is left of each quota, by its name.
     """
 
     window: Window
@@ -340,6 +356,8 @@ class Answer:
     looked_up: tuple[LookUp, ...] = ()
     key_columns: tuple[str, ...] = ()
     group_columns: tuple[str, ...] = ()
+    spent: float | None = None
+    left: tuple[tuple[str, float], ...] = ()
 
     @property
     def keys(self) -> list[Key]:
@@ -360,12 +378,16 @@ class Answer:
         >>> answer.to_dict()["window"], answer.to_dict()["rows"][0]["key"]
         ({'index': 0, 'start': 0, 'end': 10}, 'ann')
         """
-        plain = asdict(self) | {"problems": dict(self.problems), "group": plain_key(self.group)}
-        for each in (*plain["rows"], *plain["looked_up"]):
-            each["key"] = plain_key(each["key"])
+        plain = asdict(replace(self, rows=())) | {"problems": dict(self.problems)}
+        plain["group"] = plain_key(self.group)
+        plain["rows"] = tuple(map(row_dict, self.rows))
+        plain["looked_up"] = tuple(map(look_up_dict, self.looked_up))
+        plain["left"] = dict(self.left)
         for name in ("key_columns", "group_columns"):
             if not plain[name]:
                 del plain[name]
+        if self.spent is None:
+            del plain["spent"], plain["left"]
         return plain
 
     @property
@@ -398,19 +420,21 @@ class Answer:
         return html_view(self)
 
 
-def plain_key(key: Key | None) -> Any:
-    """A key as JSON has it: days, moments and decimals as text, and several columns as a list.
+def row_dict(row: Row) -> dict[str, Any]:
+    """A row as plain values; without what only several remote values have, if it has none."""
+    plain = asdict(replace(row, remotes=Frozen())) | {"key": plain_key(row.key)}
+    plain["remotes"] = {name: asdict(each) for name, each in row.remotes.items()}
+    if not row.remotes:
+        del plain["remotes"]
+    return plain
 
-    Examples
-    --------
-    >>> plain_key(("tea", date(2026, 11, 18), True)), plain_key(Decimal("1.50"))
-    (['tea', '2026-11-18', True], '1.50')
-    """
-    if isinstance(key, tuple):
-        return [plain_key(part) for part in key]
-    if key is None or isinstance(key, int | str):
-        return key
-    return str(key) if isinstance(key, Decimal) else key.isoformat()
+
+def look_up_dict(look_up: LookUp) -> dict[str, Any]:
+    """A look-up as plain values; without the source, if there is only one."""
+    plain = asdict(look_up) | {"key": plain_key(look_up.key)}
+    if not look_up.source:
+        del plain["source"]
+    return plain
 
 
 def number_text(value: float) -> str:

@@ -21,11 +21,13 @@ import pyarrow.compute as pc
 from topwater.candidates.objects import Candidates, Memory, Objects, Traces, places, stack
 from topwater.candidates.rescorable import UNSCORED, UNSEEN, build
 from topwater.model import Counts, FloatArray, IntArray, Items, KeyArray, Millis
-from topwater.monitor.open_windows import WindowResult
+from topwater.monitor.open_windows import OpenWindows, WindowItems, WindowKeys, WindowResult
 from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.look_ups import LookingUp
+from topwater.replica.nominations import Nominations
 from topwater.replica.store import NEVER
 from topwater.scoring.aggregates import Aggregation
 from topwater.tables import column, keys_from_arrow, keys_to_arrow, pack, unpack
@@ -267,3 +269,15 @@ def _from_table(kind: type[T], table: pa.Table) -> T:
     names = [each.name for each in fields(kind)]
     arrays = {name: column(table, name) for name in names if name != "key"}
     return kind(**arrays, key=keys_from_arrow(table.column("key")))
+
+
+def open_windows(
+    query: TopKQuery, first: int, refresher: Refresher | JoinedRefresher | Nominations | None
+) -> OpenWindows:
+    """What holds the open windows of a query."""
+    aggregation = query.aggregation
+    if aggregation is None:
+        return WindowItems(query, first)
+    if isinstance(refresher, Refresher) and query.forgets_keys:
+        return CandidateKeys(query, aggregation, first, refresher)
+    return WindowKeys(query, aggregation, refresher)

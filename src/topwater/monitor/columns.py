@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -41,6 +41,7 @@ _MILLIS = {"s": (1_000, 1), "ms": (1, 1), "us": (1, 1_000), "ns": (1, 1_000_000)
 class Readout:
     """The rows of a batch that can be used: time in milliseconds, keys as Arrow data.
 
+    ``labels`` are what the stream says that is not a number, by names of the query's ``take``.
     ``beats`` are the times of heartbeats and of rows without a key: of no use, but they tell how
     late it is.
     """
@@ -50,6 +51,7 @@ class Readout:
     values: dict[str, FloatArray]
     counts: Counts
     beats: IntArray
+    labels: dict[str, pa.Array] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.key)
@@ -70,9 +72,9 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
     if query.group_column is not None:
         keys_of(table, query.group_column, "group_by")
     role = "score" if query.take == "each" else "take"
-    values = {
-        name: _floats(named_column(table, name, role), name, role) for name in query.value_columns
-    }
+    labels = _labels(query, table)
+    numeric = _numeric(query, labels)
+    values = {name: _floats(named_column(table, name, role), name, role) for name in numeric}
     time = np.zeros(len(key), np.int64)
     time_ok = np.ones(len(key), bool)
     if query.time is not None and query.window.by == "time":
@@ -89,7 +91,35 @@ def read(query: TopKQuery, batch: Batch) -> Readout:
         before_start=int(np.count_nonzero(early & key_ok)),
     )
     beats = np.empty(0, np.int64) if key_ok.all() else time[time_ok & ~key_ok & ~early]
-    return _where(Readout(time, key, values, counts, beats), key_ok & time_ok & ~early)
+    return _where(Readout(time, key, values, counts, beats, labels), key_ok & time_ok & ~early)
+
+
+def _labels(query: TopKQuery, table: pa.Table) -> dict[str, pa.Array]:
+    """What is looked up by, and what is text and only shown, by the query's names."""
+    found: dict[str, pa.Array] = {}
+    if not query.label_names or query.aggregation is None:
+        return found
+    for name in query.label_names:
+        source = query.aggregation.aggregates[name].column or ""
+        column = named_column(table, source, "take")
+        if name in query.lookup_names:
+            found[name] = keys_of(table, source, "take")
+        elif pa.types.is_null(column.type) or _is_text(column.type):
+            found[name] = readable(column.cast(pa.large_string()))
+    return found
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _numeric(query: TopKQuery, labels: Mapping[str, pa.Array]) -> tuple[str, ...]:
+    """The columns that numbers are read from."""
+    aggregation = query.aggregation
+    if aggregation is None or not labels:
+        return query.value_columns
+    rest = [each for name, each in aggregation.aggregates.items() if name not in labels]
+    return tuple(dict.fromkeys(each.column for each in rest if each.column))
 
 
 def only_finite(readout: Readout, scores: FloatArray) -> tuple[Readout, FloatArray]:
@@ -114,6 +144,7 @@ def _where(readout: Readout, good: BoolArray) -> Readout:
         {name: values[good] for name, values in readout.values.items()},
         readout.counts,
         readout.beats,
+        {name: each.filter(pa.array(good)) for name, each in readout.labels.items()},
     )
 
 
@@ -201,14 +232,14 @@ def _near(name: str, table: pa.Table) -> str:
 
 def _without_views(table: pa.Table) -> pa.Table:
     """The same with plain text where Polars has views of it: Arrow can't take rows of these."""
-    for at, field in enumerate(table.schema):
-        if field.type == pa.string_view():
+    for at, one in enumerate(table.schema):
+        if one.type == pa.string_view():
             plain = table.column(at).cast(pa.large_string())
-        elif pa.types.is_dictionary(field.type) and field.type.value_type == pa.string_view():
+        elif pa.types.is_dictionary(one.type) and one.type.value_type == pa.string_view():
             plain = _decoded(table.column(at), pa.large_string())
         else:
             continue
-        table = table.set_column(at, field.name, plain)
+        table = table.set_column(at, one.name, plain)
     return table
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from topwater.query import TopKQuery
+from topwater.replica.joins.join_settings import JoinSettings
 
 Exactness: TypeAlias = Literal["always", "if-read", "sometimes", "never"]
 """``always``: every answer. ``if-read``: every answer for which the source gave a number for every
@@ -34,6 +35,9 @@ def exactness(query: TopKQuery) -> Exactness:
     """
     if query.refresh is None:
         return "always"
+    if isinstance(query.refresh, JoinSettings):
+        free = query.refresh.budget.unlimited and not any(j.per for j in query.refresh.joins)
+        return "if-read" if free else "sometimes"
     if query.refresh.reads_nothing:
         return "never"
     if query.refresh.reads_every_key and not query.forgets_keys:

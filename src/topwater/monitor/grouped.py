@@ -14,13 +14,15 @@ from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.group_book import Entry, GroupBook
 from topwater.monitor.group_look_ups import GroupLookUps
+from topwater.monitor.group_wallet import GroupWallet
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.ranking_log import RankingLog
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
-from topwater.monitor.remote_part import RemotePart
+from topwater.monitor.remote_part import JoinedPart, RemotePart, remote_part
 from topwater.monitor.snapshot import require_same_query
-from topwater.protocols import Clock, Source
+from topwater.monitor.source_table import Sources
+from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.tables import keys_from_arrow, known_form, pack, unpack
@@ -62,7 +64,7 @@ class GroupedMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        remote: RemotePart | None = None,
+        remote: RemotePart | JoinedPart | None = None,
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
@@ -74,9 +76,11 @@ class GroupedMonitor:
         # One for all groups: they share the source's guard, and so its thread.
         _ = query.key_column, query.group_column
         self._remote = remote
-        self._look_ups: GroupLookUps | None = None
-        if remote is not None and query.refresh is not None:
-            self._look_ups = GroupLookUps(remote, query.refresh.budget)
+        self._look_ups: GroupLookUps | GroupWallet | None = None
+        if isinstance(remote, RemotePart) and query.single is not None:
+            self._look_ups = GroupLookUps(remote, query.single.budget)
+        if isinstance(remote, JoinedPart) and query.joins is not None:
+            self._look_ups = GroupWallet(remote, query.joins, query.window.step)
         self._on_miss = on_miss
         self._keep_late = keep_late
         self._late: list[pa.Table] = []
@@ -99,7 +103,7 @@ class GroupedMonitor:
         query: TopKQuery,
         state: bytes | None = None,
         *,
-        source: Source | None = None,
+        source: Sources | None = None,
         on_miss: OnMiss | None = None,
         keep_late: bool = False,
         clock: Clock = SYSTEM_CLOCK,
@@ -107,7 +111,7 @@ class GroupedMonitor:
         """A new monitor, or the one that wrote ``state``; see :meth:`TopKMonitor.build`."""
         if query.group_by is None:
             raise QueryError("names no column", field="group_by", fix="use TopKMonitor")
-        remote = RemotePart.of(query, source, clock)
+        remote = remote_part(query, source, clock)
         return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
     @property
@@ -405,7 +409,7 @@ def build_monitor(
     query: TopKQuery,
     state: bytes | None = None,
     *,
-    source: Source | None = None,
+    source: Sources | None = None,
     on_miss: OnMiss | None = None,
     shard: Shard = _WHOLE,
     keep_late: bool = False,
@@ -415,14 +419,15 @@ def build_monitor(
 
     A group has one shard to itself, and with it the whole budget.
     """
-    share = shard if query.group_by is None else _WHOLE
-    remote = RemotePart.of(query, source, clock, share)
+    # A source's quota is for all shards together, whatever groups they have.
+    whole = query.group_by is not None and query.joins is None
+    remote = remote_part(query, source, clock, _WHOLE if whole else shard)
     return ranking_monitor(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
 
 def ranking_monitor(
     query: TopKQuery,
-    remote: RemotePart | None,
+    remote: RemotePart | JoinedPart | None,
     state: bytes | None = None,
     *,
     on_miss: OnMiss | None = None,

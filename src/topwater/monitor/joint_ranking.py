@@ -40,9 +40,9 @@ def has_joint_ranking(query: TopKQuery, shards: int) -> bool:
     looked up, there is nothing to choose. A list forgets keys by their scores, so it needs values
     where it is.
     """
-    if shards == 1 or query.group_by is not None or query.refresh is None or query.forgets_keys:
+    if shards == 1 or query.group_by is not None or query.single is None or query.forgets_keys:
         return False
-    return not resolve(query.refresh.policy)[0].by_rows and not query.refresh.budget.unlimited
+    return not resolve(query.single.policy)[0].by_rows and not query.single.budget.unlimited
 
 
 class JointRanking:

@@ -31,8 +31,8 @@ from topwater.monitor.ranking_log import logs_of
 from topwater.monitor.remote_part import RemoteElsewhere
 from topwater.monitor.row_log import RowLog
 from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.source_table import SourceTable
 from topwater.monitor.strand import BUCKETS, SEGMENT, Piece, Segment, Strand
-from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.tables import known_form, pack, unpack
 
@@ -300,8 +300,10 @@ def _unasked(query: TopKQuery, facts: Mapping[str, Any]) -> Recorded:
     return build_monitor(query, source=nobody)
 
 
-def unasked_source(query: TopKQuery) -> Source | None:
+def unasked_source(query: TopKQuery) -> Any:
     """A source for a query that is not going to ask it; None if the query has no remote part."""
+    if query.joins is not None:
+        return SourceTable(dict.fromkeys(query.joins.sources, _Nobody()))
     return None if query.refresh is None else _Nobody()
 
 

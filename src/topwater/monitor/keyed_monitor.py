@@ -22,9 +22,10 @@ from topwater.monitor.grouped import GroupedMonitor, ranking_monitor
 from topwater.monitor.key_columns import form_of, known, with_keys_inside
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.reduction import PartialBatch
-from topwater.monitor.remote_part import RemotePart
+from topwater.monitor.remote_part import remote_part
 from topwater.monitor.snapshot import require_same_query
-from topwater.protocols import Clock, Source
+from topwater.monitor.source_table import Sources, SourceTable
+from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -77,8 +78,11 @@ class Forms(NamedTuple):
         _require_others(table, query)
         return with_keys_inside(table, self.key, self.group)
 
-    def outside(self, answer: Answer) -> Answer:
-        """An answer with keys and groups as the stream had them."""
+    def outside(self, answer: Answer, others: frozenset[str] = frozenset()) -> Answer:
+        """An answer with keys and groups as the stream had them.
+
+        ``others`` are the sources that are asked by something else than the ranked key.
+        """
         if self.plain:
             return answer
         return replace(
@@ -87,7 +91,10 @@ class Forms(NamedTuple):
             group_columns=self.group.names if self.group and self.group.composite else (),
             rows=tuple(replace(row, key=self.key.key(row.key)) for row in answer.rows),
             group=None if self.group is None else self.group.key(answer.group),
-            looked_up=tuple(replace(each, key=self.key.key(each.key)) for each in answer.looked_up),
+            looked_up=tuple(
+                each if each.source in others else replace(each, key=self.key.key(each.key))
+                for each in answer.looked_up
+            ),
         )
 
 
@@ -131,16 +138,16 @@ class KeyedMonitor:
         query: TopKQuery,
         state: bytes | None = None,
         *,
-        source: Source | None = None,
+        source: Sources | None = None,
         on_miss: OnMiss | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.query = query
         self._on_miss = on_miss
-        self._asked = None if source is None else TypedKeys(source)
-        if self._asked is not None:
-            self._asked.take_keys(query.key_columns)
-        self._remote = RemotePart.of(query, self._asked, clock)
+        self._asked, given = _asked_by_key(query, source)
+        for each in self._asked:
+            each.take_keys(query.key_columns)
+        self._remote = remote_part(query, given, clock)
         self._forms = Forms.of(query)
         self._monitor = self._built(inner_query(query, *self._forms))
         if state is not None:
@@ -183,11 +190,11 @@ class KeyedMonitor:
 
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``."""
-        return [self._forms.outside(each) for each in self._monitor.close_until(watermark)]
+        return [self._outside(each) for each in self._monitor.close_until(watermark)]
 
     def flush(self) -> list[Answer]:
         """The stream has ended: answer every window that holds an event."""
-        return [self._forms.outside(each) for each in self._monitor.flush()]
+        return [self._outside(each) for each in self._monitor.flush()]
 
     def take_late(self) -> pa.Table | None:
         """What came too late is not kept here, only counted."""
@@ -209,14 +216,17 @@ class KeyedMonitor:
         monitor.restore_facts(facts)
         self._take(forms, monitor)
 
+    def _outside(self, answer: Answer) -> Answer:
+        return self._forms.outside(answer, _by_columns(self.query))
+
     def _take(self, forms: Forms, monitor: Ranking) -> None:
         self._forms, self._monitor = forms, monitor
-        if self._asked is not None:
-            self._asked.form = forms.key
+        for each in self._asked:
+            each.form = forms.key
 
     def _built(self, inner: TopKQuery, state: bytes | None = None) -> Ranking:
         on_miss = self._on_miss
-        told = None if on_miss is None else lambda answer: on_miss(self._forms.outside(answer))
+        told = None if on_miss is None else lambda answer: on_miss(self._outside(answer))
         return ranking_monitor(inner, self._remote, state, on_miss=told)
 
     def _restore(self, state: bytes) -> None:
@@ -237,3 +247,26 @@ class KeyedMonitor:
         return Forms(
             key.with_kinds(kinds or ()), None if group is None else group.with_kinds(others or ())
         )
+
+
+def _by_columns(query: TopKQuery) -> frozenset[str]:
+    """The sources that are asked by a column of the stream."""
+    if query.joins is None:
+        return frozenset()
+    return frozenset(join.source for join in query.joins.joins if join.key is not None)
+
+
+def _asked_by_key(
+    query: TopKQuery, given: Sources | None
+) -> tuple[list[TypedKeys], Sources | None]:
+    """The sources that are asked by the ranked key, and all sources with these among them."""
+    if given is None or isinstance(given, SourceTable):
+        return [], given
+    if not isinstance(given, Mapping):
+        if _by_columns(query):
+            return [], given
+        one = TypedKeys(given)
+        return [one], one
+    others = _by_columns(query)
+    asked = {name: TypedKeys(source) for name, source in given.items() if name not in others}
+    return [*asked.values()], {**given, **asked}

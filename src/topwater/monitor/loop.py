@@ -20,19 +20,21 @@ import pyarrow.compute as pc
 from topwater.candidates.runs import no_hint
 from topwater.errors import BatchError, QueryError
 from topwater.model import Answer, Counts, Items, Millis, Shard
-from topwater.monitor.candidate_keys import CandidateKeys
+from topwater.monitor.candidate_keys import open_windows
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
-from topwater.monitor.open_windows import OpenWindows, WindowItems, WindowKeys, WindowResult
+from topwater.monitor.open_windows import WindowItems, WindowKeys, WindowResult
 from topwater.monitor.reduction import PartialBatch, reduce_batch
-from topwater.monitor.remote_part import RemoteElsewhere, RemotePart
+from topwater.monitor.remote_part import JoinedPart, RemoteElsewhere, RemotePart, remote_part
 from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.source_table import Sources
 from topwater.monitor.window_answer import make_answer
-from topwater.protocols import Clock, Source
+from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica import Refresher
+from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.look_ups import LookingUp, alone
 from topwater.replica.nominations import Nominations
 from topwater.scoring.ranges import RunningRanges
@@ -65,7 +67,7 @@ class TopKMonitor:
     def __init__(
         self,
         query: TopKQuery,
-        remote: RemotePart | RemoteElsewhere | None = None,
+        remote: RemotePart | JoinedPart | RemoteElsewhere | None = None,
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
@@ -86,7 +88,7 @@ class TopKMonitor:
         self._counts = Counts()
         self._ranges = RunningRanges()
         self._hint = no_hint()
-        self._open = _open_windows(query, 0, self._refresher)
+        self._open = open_windows(query, 0, self._refresher)
         self._admitted: list[pa.Table] | None = None
         if state is not None:
             self._restore(state)
@@ -97,7 +99,7 @@ class TopKMonitor:
         query: TopKQuery,
         state: bytes | None = None,
         *,
-        source: Source | None = None,
+        source: Sources | None = None,
         on_miss: OnMiss | None = None,
         shard: Shard = _WHOLE,
         keep_late: bool = False,
@@ -112,7 +114,7 @@ class TopKMonitor:
         state
             A snapshot to go on from.
         source
-            Where remote values are fetched, if the query has a remote part.
+            Where remote values are fetched, if the query has a remote part; several by name.
         on_miss
             Called with every answer whose estimated precision misses the accuracy asked for.
         shard
@@ -133,7 +135,7 @@ class TopKMonitor:
                 field="group_by",
                 fix="use topwater.monitor.grouped.GroupedMonitor, or run()",
             )
-        remote = RemotePart.of(query, source, clock, shard)
+        remote = remote_part(query, source, clock, shard)
         return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
 
     @property
@@ -209,7 +211,9 @@ class TopKMonitor:
     def _take_in(self, tables: list[pa.Table]) -> None:
         """All at once: a list that forgets must not forget by how a batch was divided."""
         if tables:
-            table = pa.concat_tables(tables) if len(tables) > 1 else tables[0]
+            # Tasks may differ in what they took for text: one may have seen no value at all.
+            several = len(tables) > 1
+            table = pa.concat_tables(tables, promote_options="default") if several else tables[0]
             oldest = self._oldest_usable()
             self._open.add(table, oldest)
             if self._admitted is not None:
@@ -262,7 +266,7 @@ class TopKMonitor:
     @property
     def replica_size(self) -> int:
         """About how many bytes the replica takes."""
-        return 0 if self._refresher is None else self._refresher.replica.size
+        return self._refresher.size if self._refresher else 0
 
     def forget_beyond(self, memory: int) -> int:
         """Let the replica forget until it takes no more bytes than that; how many keys went."""
@@ -339,7 +343,12 @@ class TopKMonitor:
     @property
     def refresher(self) -> Refresher | Nominations | None:
         """What keeps the replica, if there is one."""
-        return self._refresher
+        return None if isinstance(self._refresher, JoinedRefresher) else self._refresher
+
+    @property
+    def joined(self) -> JoinedRefresher | None:
+        """What keeps the replicas of several remote values, if there are such."""
+        return self._refresher if isinstance(self._refresher, JoinedRefresher) else None
 
     @property
     def pane_rows(self) -> int | None:
@@ -366,7 +375,7 @@ class TopKMonitor:
 
     def hold_afresh(self, table: pa.Table | None = None) -> None:
         """Let the open windows hold what :meth:`held` gave, if anything, and nothing else."""
-        self._open = _open_windows(self.query, self._current or 0, self._refresher)
+        self._open = open_windows(self.query, self._current or 0, self._refresher)
         if table is not None:
             self._open.restore(table)
 
@@ -436,14 +445,3 @@ class TopKMonitor:
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
         return answer
-
-
-def _open_windows(
-    query: TopKQuery, first: int, refresher: Refresher | Nominations | None
-) -> OpenWindows:
-    aggregation = query.aggregation
-    if aggregation is None:
-        return WindowItems(query, first)
-    if isinstance(refresher, Refresher) and query.forgets_keys:
-        return CandidateKeys(query, aggregation, first, refresher)
-    return WindowKeys(query, aggregation, refresher)

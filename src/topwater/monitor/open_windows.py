@@ -15,16 +15,18 @@ import pyarrow as pa
 from topwater.candidates import build, sweep
 from topwater.candidates.runs import nothing
 from topwater.model import Counts, FloatArray, IntArray, Items
+from topwater.monitor.labels import LabelBook
 from topwater.monitor.pane_columns import PaneColumns, WindowColumns
 from topwater.monitor.reduction import FloorsAt
 from topwater.protocols import Floors
 from topwater.query import TopKQuery
 from topwater.replica import Ranking, Refresher, WindowView
+from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.look_ups import LookingUp
 from topwater.replica.nominations import Nominations
 from topwater.replica.offers import Offer
-from topwater.scoring.aggregates import Aggregation
+from topwater.scoring.aggregates import LABEL, Aggregation
 from topwater.tables import column, items_from_table, items_to_table
 
 
@@ -124,14 +126,16 @@ class WindowKeys:
         self,
         query: TopKQuery,
         aggregation: Aggregation,
-        refresher: Refresher | Nominations | None = None,
+        refresher: Refresher | JoinedRefresher | Nominations | None = None,
     ) -> None:
         self._query = query
         self._refresher = refresher
         self._aggregation = aggregation
-        self._index = KeySlots() if refresher is None else refresher.replica.index
+        self._index = KeySlots() if refresher is None else refresher.index
         panes = query.window.panes_per_window
         self._panes = PaneColumns(self._index, aggregation.merges, panes)
+        self._labels: dict[str, LabelBook] = {}
+        self._condition = query.condition
 
     def __len__(self) -> int:
         """How many keys the panes hold, each counted by itself."""
@@ -143,7 +147,19 @@ class WindowKeys:
         if early.any():
             table = table.filter(pa.array(~early))
         if table.num_rows:
-            self._panes.add(table)
+            self._panes.add(self._with_codes(table) if self._aggregation.labels else table)
+
+    def _with_codes(self, table: pa.Table) -> pa.Table:
+        """Partial aggregates whose labels are remembered."""
+        for name in self._aggregation.labels:
+            if LABEL + name not in table.column_names:
+                continue
+            book = self._labels.setdefault(name, LabelBook())
+            if book.crowded:
+                book.keep(self._panes.numbers(name))
+            codes = book.add(column(table, name), table.column(LABEL + name))
+            table = table.set_column(table.column_names.index(name), name, pa.array(codes))
+        return table
 
     def answers(self, current: int, until: int) -> LookingUp[list[WindowResult]]:
         """The best of each window."""
@@ -159,7 +175,11 @@ class WindowKeys:
 
     def snapshot(self) -> pa.Table:
         """The partial aggregates kept."""
-        return self._panes.table()
+        table = self._panes.table()
+        for name, book in sorted(self._labels.items()):
+            if table.num_rows:
+                table = table.append_column(LABEL + name, book.column(column(table, name)))
+        return table
 
     def restore(self, table: pa.Table) -> None:
         """Take in the partial aggregates again."""
@@ -187,14 +207,19 @@ class WindowKeys:
             values=self._aggregation.finished(columns.numbers),
             last_event=columns.time,
             slots=columns.slots,
+            labels=self._labels,
         )
         return view.by_key() if self._refresher and self._refresher.by_rows else view
 
     def _by_stream(self, view: WindowView, kept: int) -> WindowResult:
         """The best by what the stream says alone."""
         scores = self._query.score.rank_scores(view.values)
-        best = view.best_first(scores, self._query.k)
         unscored = int(np.count_nonzero(~np.isfinite(scores)))
+        if self._condition is not None:
+            held = self._condition.holds(view.values)
+            unscored = int(np.count_nonzero(~np.isfinite(scores) & held))
+            scores = np.where(held, scores, np.nan)
+        best = view.best_first(scores, self._query.k)
         return window_result(view, best, scores[best], kept, Counts(bad_score=unscored))
 
     def _by_both(self, view: WindowView, kept: int) -> LookingUp[WindowResult]:
@@ -217,5 +242,8 @@ def window_result(
 ) -> WindowResult:
     """What a window comes to, if these of its rows are the best."""
     items = Items(scores, view.last_event[rows], view.keys_at(rows))
-    values = {name: column[rows] for name, column in view.values.items()}
+    values = {
+        name: view.labels[name].shown(column[rows]) if name in view.labels else column[rows]
+        for name, column in view.values.items()
+    }
     return WindowResult(items, kept, counts, values, ranking)

@@ -176,6 +176,12 @@ class PaneColumns:
         numbers = np.ascontiguousarray(rows.numbers.T)
         return pa.table(columns | dict(zip(self.names, numbers, strict=True)))
 
+    def numbers(self, name: str) -> FloatArray:
+        """All numbers of a column, whatever their panes and keys."""
+        at = self.names.index(name)
+        parts = [rows for pane in self._panes.values() for rows in (pane.rows, *pane.more)]
+        return np.concatenate([np.empty(0), *(rows.numbers[:, at] for rows in parts)])
+
     def check(self) -> None:
         """Verify that the window's columns are those that its panes give."""
         entered = {at: pane for at, pane in self._panes.items() if pane.entered}

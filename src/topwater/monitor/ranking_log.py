@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
 from topwater.monitor.loop import TopKMonitor
-from topwater.monitor.row_log import RowLog
+from topwater.monitor.row_log import RowLog, join_logs
 from topwater.tables import known_form, pack, unpack
 
 _NOTHING = Content(b"")
@@ -86,6 +86,8 @@ def _updated(before: Mapping[str, Any], difference: Mapping[str, Any]) -> dict[s
 def logs_of(monitor: TopKMonitor) -> list[Log]:
     """The parts of a monitor that change by themselves."""
     logs: list[Log] = []
+    if monitor.joined is not None:
+        logs += join_logs(monitor.joined)
     if monitor.refresher is not None:
         logs.append(RowLog(monitor.refresher))
     if monitor.pane_rows is not None:

@@ -25,9 +25,10 @@ from topwater.monitor.columns import (
     read,
 )
 from topwater.monitor.event_time import PaneTimes
+from topwater.monitor.labels import codes_of, with_labels
 from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
-from topwater.scoring.aggregates import SOURCE, Aggregation
+from topwater.scoring.aggregates import LABEL, SOURCE, Aggregation
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import items_to_table, keys_from_arrow, pack, unpack
 
@@ -199,7 +200,12 @@ def _reduce_keys(
     pane = query.window.pane_of(time)
     rows = {"pane": pane, "key": readout.key, "time": time}
     rows |= {SOURCE + name: values for name, values in readout.values.items()}
-    table = aggregation.partials(pa.table(rows))
+    codes = {name: codes_of(labels) for name, labels in readout.labels.items()}
+    table = aggregation.partials(
+        pa.table(rows | {LABEL + name: each for name, each in codes.items()})
+    )
+    for name, labels in readout.labels.items():
+        table = with_labels(table, name, labels, codes[name])
     return PartialBatch(table, _and_beats(query, PaneTimes.of(pane, time), readout), readout.counts)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from topwater.errors import QueryError
 from topwater.model import Answer, Shard
 from topwater.monitor.accuracy_log import AccuracyLog
 from topwater.monitor.source_log import SourceLog
+from topwater.monitor.source_table import Sources, SourceTable
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.deadline import Guarded, guarded
 from topwater.replica import Refresher
+from topwater.replica.joins.joined_refresher import JoinedRefresher, Ranked
 from topwater.replica.nominations import Nominations
 from topwater.replica.terms import Terms
 
@@ -47,26 +50,16 @@ class RemotePart:
     def of(
         query: TopKQuery, source: Source | None, clock: Clock, shard: Shard = _WHOLE
     ) -> RemotePart | None:
-        """The remote part of a query; None if it has none.
-
-        Raises
-        ------
-        QueryError
-            If the query has a remote part and there is no source, or the other way round.
-        """
-        if (query.refresh is None) != (source is None):
-            raise QueryError(
-                "a remote value needs a source, and a source is for a remote value",
-                field="source",
-                fix="pass the source to build() or run(), and name the remote value in refresh",
-            )
-        return None if source is None else RemotePart(guarded(source), clock, shard)
+        """The remote part of a query with one remote value; None if it has none."""
+        found = remote_part(query, source, clock, shard)
+        assert not isinstance(found, JoinedPart)  # noqa: S101  others have parts of another kind
+        return found
 
     def refresher(self, query: TopKQuery) -> Refresher:
         """What keeps one ranking fresh: each has a replica and a purse of its own."""
-        assert query.refresh is not None  # noqa: S101  for the type checker
+        assert query.single is not None  # noqa: S101  for the type checker
         return Refresher(
-            query.refresh,
+            query.single,
             query.score,
             query.window,
             query.k,
@@ -90,6 +83,83 @@ class RemotePart:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinedPart:
+    """The same of a query with several remote values.
+
+    Attributes
+    ----------
+    source
+        All its sources.
+    clock, shard, log
+        As of a :class:`RemotePart`.
+    """
+
+    source: SourceTable
+    clock: Clock
+    shard: Shard = _WHOLE
+    log: SourceLog = field(default_factory=SourceLog)
+
+    def refresher(self, query: TopKQuery) -> JoinedRefresher:
+        """What keeps one ranking fresh: each has replicas of its own."""
+        assert query.joins is not None  # noqa: S101  for the type checker
+        ranked = Ranked(query.score, query.condition, query.window, query.k)
+        share = self.shard.of
+        return JoinedRefresher(query.joins, ranked, self.source, share, self.clock)
+
+    def start(self) -> None:
+        """Look whether the sources can be reached."""
+        self.source.start()
+
+    def close(self) -> None:
+        """Give back what the sources hold."""
+        self.source.close()
+
+    def hear(self, answer: Answer) -> None:
+        """One more window was answered."""
+        self.log.hear(answer)
+
+
+def remote_part(
+    query: TopKQuery,
+    source: Sources | None,
+    clock: Clock,
+    shard: Shard = _WHOLE,
+) -> RemotePart | JoinedPart | None:
+    """The remote part of a query; None if it has none.
+
+    Raises
+    ------
+    QueryError
+        If the query has a remote part and there is no source, or the other way round.
+    """
+    if (query.refresh is None) != (source is None):
+        raise QueryError(
+            "a remote value needs a source, and a source is for a remote value",
+            field="source",
+            fix="pass the source to build() or run(), and name the remote value in refresh",
+        )
+    if source is None:
+        return None
+    if query.joins is not None:
+        return JoinedPart(SourceTable.of(query, source), clock, shard)
+    if isinstance(source, Mapping):
+        source = _only(source)
+    assert not isinstance(source, SourceTable)  # noqa: S101  for the type checker
+    return RemotePart(guarded(source), clock, shard)
+
+
+def _only(sources: Mapping[str, Source]) -> Source:
+    """The source of a query with one remote value, given by name."""
+    if len(sources) != 1:
+        raise QueryError(
+            f"one remote value has one source, not {len(sources)}",
+            field="sources",
+            fix='pass the source alone, or name it in refresh, as {"remote": …, "from": "shop"}',
+        )
+    return next(iter(sources.values()))
+
+
+@dataclass(frozen=True, slots=True)
 class RemoteElsewhere:
     """What a shard has of a remote part that all shards have in common: no source, and no purse.
 
@@ -103,8 +173,8 @@ class RemoteElsewhere:
 
     def refresher(self, query: TopKQuery) -> Nominations:
         """What says which keys are looked up, where all shards meet."""
-        assert query.refresh is not None  # noqa: S101  for the type checker
-        return Nominations(Terms(query.refresh, query.score, query.window, query.k), self.shard)
+        assert query.single is not None  # noqa: S101  for the type checker
+        return Nominations(Terms(query.single, query.score, query.window, query.k), self.shard)
 
     def start(self) -> None:
         """Nothing is asked from here."""

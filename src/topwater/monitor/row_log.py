@@ -7,22 +7,53 @@ most rows were merely seen in a window, and most of what that changes is the sam
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from topwater.model import BoolArray, IntArray, KeyArray
-from topwater.monitor.journal_logs import Content
+from topwater.monitor.journal_logs import Content, Log, WholeLog
 from topwater.monitor.strand import BUCKETS, Strand
-from topwater.replica import Refresher
+from topwater.replica import Replica
+from topwater.replica.joins.entry_store import EntryStore
+from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.key_slots import grown
-from topwater.replica.nominations import Nominations
-from topwater.tables import pack_arrays, unpack_arrays
+from topwater.tables import pack, pack_arrays, unpack, unpack_arrays
 
 _NEW, _IF, _TO, _LEARNT, _LENGTHS = "new ", "if ", "to ", "learnt ", "lengths "
 _NONE: IntArray = np.empty(0, np.int64)
 Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
+
+
+class Learnt(Protocol):
+    """What was learnt of the rows of a replica."""
+
+    def columns(self, slots: IntArray) -> dict[str, pa.Array]:
+        """As columns, of some rows."""
+
+    def restore(self, table: pa.Table, slots: IntArray) -> None:
+        """Take over such columns."""
+
+    def reset(self, slots: IntArray) -> None:
+        """The slots belong to other keys now."""
+
+
+class Kept(Protocol):
+    """Whose replica a log follows."""
+
+    replica: Replica
+
+    @property
+    def learners(self) -> Learnt:
+        """What was learnt of it."""
+
+    def facts(self) -> dict[str, Any]:
+        """The few numbers of a snapshot."""
+
+    def restore_facts(self, meta: Mapping[str, Any]) -> None:
+        """Take over what ``facts`` gave."""
 
 
 class RowLog:
@@ -35,12 +66,14 @@ class RowLog:
     ----------
     refresher
         Whose replica it is.
+    name
+        Of the strand.
     """
 
-    name = "replica"
     whole = False
 
-    def __init__(self, refresher: Refresher | Nominations) -> None:
+    def __init__(self, refresher: Kept, name: str = "replica") -> None:
+        self.name = name
         self._refresher = refresher
         self._replica = refresher.replica
         # All rows by their arrivals, which ascend; and what was told of each, by row.
@@ -215,6 +248,23 @@ class RowLog:
 
     def _slots(self, rows: IntArray) -> IntArray:
         return self._replica.watched.slot_of[rows].astype(np.int64)
+
+
+def join_logs(refresher: JoinedRefresher) -> list[Log]:
+    """Of several remote values each by itself; and what is only shown, join by join."""
+    logs: list[Log] = []
+    for label, store in refresher.labelled():
+        logs += [RowLog(each, f"{label} {name}") for name, each in store.stores.items()]
+        if store.shown_only:
+            logs.append(_shown_log(label, store))
+    return logs
+
+
+def _shown_log(label: str, store: EntryStore) -> WholeLog:
+    def restore(packed: bytes) -> None:
+        store.restore_texts(unpack(packed)[0])
+
+    return WholeLog(f"{label} shown", lambda: pack(store.texts(), {}, compressed=True), restore)
 
 
 def _bits(numbers: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:

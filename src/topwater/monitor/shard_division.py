@@ -213,9 +213,9 @@ def _nominated(query: TopKQuery, whole: _Whole) -> pa.Table:
     if whole.nominated is not None:
         return whole.nominated
     replica = whole.ranking.replica
-    assert query.refresh is not None  # noqa: S101  for the type checker
+    assert query.single is not None  # noqa: S101  for the type checker
     assert replica is not None  # noqa: S101
-    terms = Terms(query.refresh, query.score, query.window, query.k)
+    terms = Terms(query.single, query.score, query.window, query.k)
     rows = Nominations(terms, Shard()).replica
     slots = rows.slots(replica.column("key").combine_chunks())
     rows.arrival[slots] = np.asarray(replica.column("arrival"))

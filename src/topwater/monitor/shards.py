@@ -98,7 +98,7 @@ def merge_for(query: TopKQuery, answers: Sequence[Answer]) -> Answer:
         query.k,
         smallest=query.score.order == "smallest",
         accuracy=None if refresh is None else refresh.budget.accuracy,
-        measure="accuracy" if refresh is None else refresh.measure,
+        measure="accuracy" if query.single is None else query.single.measure,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.errors import AFRESH, QueryError, StateError, TopwaterError
-from topwater.model import Counts, Key, Millis, Window, plain_key
+from topwater.model import Counts, IntArray, Key, Millis, Window, plain_key
 from topwater.query import TopKQuery
 from topwater.query.keyed_query import forms_of, outer_query
 from topwater.replica.store import NEVER
@@ -159,7 +159,7 @@ def _kept(
     oldest = None
     if query.refresh is not None:
         table, replica = (unpack(part.as_py())[0] for part in table.column("part"))
-        times = column(replica, "fetched")
+        times = _times_of(replica) if query.joins else column(replica, "fetched")
         known = times[np.not_equal(times, NEVER)]
         keys, fetched = len(times), len(known)
         oldest = int(known.min()) if fetched else None
@@ -168,6 +168,17 @@ def _kept(
         holds, table = "candidates", unpack(table.column("part")[0].as_py())[0]
     window = _next_window(query, facts)
     return Kept(group, window, holds, table.num_rows, keys, fetched, oldest, len(state))
+
+
+def _times_of(replica: pa.Table) -> IntArray:
+    """When the entries of all joins were fetched: one value says it for all of its join."""
+    found: dict[str, IntArray] = {}
+    names, parts = (replica.column(name).to_pylist() for name in ("name", "part"))
+    for name, packed in zip(names, parts, strict=True):
+        label, _, value = name.rpartition(" ")
+        if value != "shown":
+            found.setdefault(label, column(unpack(packed)[0], "fetched"))
+    return np.concatenate([np.empty(0, np.int64), *found.values()])
 
 
 def _next_window(query: TopKQuery, facts: Mapping[str, Any]) -> Window | None:

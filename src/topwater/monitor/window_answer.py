@@ -7,12 +7,13 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from topwater.model import Answer, Counts, Freshness, Row
+from topwater.model import Answer, Counts, Freshness, Frozen, Remote, Row
 from topwater.monitor.open_windows import WindowResult
 from topwater.query import TopKQuery
 from topwater.replica import Ranking
 from topwater.replica.offers import Offer
 
+_NO_REMOTES: Frozen[Remote] = Frozen()
 _NOTHING_WRONG = Freshness(fetched=0, failed=0, bad=0, precision=1.0, ndcg=1.0, missed=False)
 """Of an empty window: nothing was looked up for it, and nothing in it can be wrong."""
 
@@ -58,6 +59,8 @@ def make_answer(query: TopKQuery, window: int, result: WindowResult, counts: Cou
         freshness=ranking.freshness,
         problems=tuple(sorted((*ranking.look_ups.problems, *ranking.look_ups.lacks))),
         looked_up=ranking.look_ups.first,
+        spent=ranking.spent,
+        left=ranking.left,
     )
 
 
@@ -74,7 +77,10 @@ def _rows(query: TopKQuery, result: WindowResult) -> tuple[Row, ...]:
 
 def _with_remote(rows: tuple[Row, ...], ranking: Ranking) -> tuple[Row, ...]:
     columns = (ranking.remote, ranking.age, ranking.confidence)
-    fresh = zip(*(column.tolist() for column in columns), ranking.assumed, strict=True)
+    remotes: list[Frozen[Remote]] = [Frozen(each) for each in ranking.remotes]
+    remotes = remotes or [_NO_REMOTES] * len(rows)
+    told = (column.tolist() for column in columns)
+    fresh = zip(*told, ranking.assumed, remotes, strict=True)
     return tuple(
         replace(
             row,
@@ -82,6 +88,7 @@ def _with_remote(rows: tuple[Row, ...], ranking: Ranking) -> tuple[Row, ...]:
             age=None if age < 0 else age,
             confidence=confidence,
             assumed=assumed,
+            remotes=each,
         )
-        for row, (remote, age, confidence, assumed) in zip(rows, fresh, strict=True)
+        for row, (remote, age, confidence, assumed, each) in zip(rows, fresh, strict=True)
     )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from topwater.candidates import approximate, lists
 from topwater.candidates.rescorable import changing
 from topwater.errors import QueryError
+from topwater.query.join_checks import check_condition, check_joins, check_known
 from topwater.query.key_names import check_key_names
 from topwater.scoring.aggregates import Aggregation
 from topwater.validation import (
     FARTHEST,
     choice_of,
-    suggestion,
     whole_of,
 )
 
@@ -26,11 +26,13 @@ def check_query(query: TopKQuery) -> None:
     _check_time(query)
     _check_list_name(query)
     _check_aggregates(query)
+    check_condition(query, query.aggregation)
     _check_names(query)
 
 
 def _check_names(query: TopKQuery) -> None:
-    remote = [] if query.refresh is None else [query.refresh.remote]
+    remote = [] if query.single is None else [query.single.remote]
+    remote += [] if query.joins is None else [*query.joins.names]
     others = [*query.names_taken, *remote]
     check_key_names(query.key, "key", others)
     if query.group_by is not None:
@@ -85,6 +87,7 @@ def _check_aggregates(query: TopKQuery) -> None:
     if not aggregation.aggregates:
         raise QueryError("is empty", field="take", fix='name one, as {"n": "count"}')
     _check_score_names(query, [*aggregation.aggregates])
+    check_joins(query, aggregation)
     if query.list in changing:
         _check_changing(query, aggregation)
     elif query.list is not None:
@@ -103,7 +106,7 @@ def _check_aggregates(query: TopKQuery) -> None:
 
 def _check_changing(query: TopKQuery, aggregation: Aggregation) -> None:
     """A list for changing scores keeps one object per key, whose stream part stays."""
-    if query.refresh is None:
+    if query.single is None:
         raise QueryError(
             f"{query.list!r} is for scores that change with a remote value, and there is none",
             field="list",
@@ -124,11 +127,11 @@ def _check_changing(query: TopKQuery, aggregation: Aggregation) -> None:
             "forgets is bounded by that",
             field="score",
             fix=f"use {name!r} in one direction, with a factor whose sign is clear, as "
-            f"{name} * max({query.refresh.remote}, 0); or leave list out",
+            f"{name} * max({query.single.remote}, 0); or leave list out",
         )
-    if query.list == "mintopk+" and query.refresh.spare:
+    if query.list == "mintopk+" and query.single.spare:
         raise QueryError(
-            f"'mintopk+' keeps none to spare, and {query.refresh.spare} are asked for",
+            f"'mintopk+' keeps none to spare, and {query.single.spare} are asked for",
             field="refresh.spare",
             fix='set it to 0, or use list="topk+n"',
         )
@@ -150,25 +153,22 @@ def _check_each(query: TopKQuery) -> None:
 
 
 def _check_score_names(query: TopKQuery, names: Sequence[str]) -> None:
-    if query.refresh is not None:
-        query.refresh.refuse_truth()
-        if query.refresh.remote in names:
+    if query.joins is not None:
+        return  # the names of several have their own check
+    refresh = query.single
+    if refresh is not None:
+        refresh.refuse_truth()
+        if refresh.remote in names:
             raise QueryError(
-                f"{query.refresh.remote!r} names both a remote and a stream value",
+                f"{refresh.remote!r} names both a remote and a stream value",
                 field="refresh.remote",
                 fix="give one of them another name",
             )
-        names = [*names, query.refresh.remote]
-    for name in query.score.columns:
-        if name not in names:
-            raise QueryError(
-                f"{name!r} is not among what the stream contributes",
-                field="score",
-                fix=f"{suggestion(name, names)}; or add it to take",
-            )
-    if query.refresh is not None and query.refresh.remote not in query.score.columns:
+        names = [*names, refresh.remote]
+    check_known("score", query.score.columns, names)
+    if refresh is not None and refresh.remote not in query.score.columns:
         raise QueryError(
-            f"the remote value {query.refresh.remote!r} is not used",
+            f"the remote value {refresh.remote!r} is not used",
             field="score",
             fix="use it in the score, or leave refresh out",
         )

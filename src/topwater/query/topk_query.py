@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
@@ -15,8 +15,14 @@ from topwater.model import Frozen, Millis
 from topwater.query.checks import check_query
 from topwater.query.key_names import names_of, one_column
 from topwater.replica import RefreshSettings
+from topwater.replica.budget import Budget
+from topwater.replica.joins.allowance import Allowance
+from topwater.replica.joins.join import Join
+from topwater.replica.joins.join_settings import JoinSettings
 from topwater.scoring import Order, Score, ordered, score_from, score_in_words
 from topwater.scoring.aggregates import RESERVED, Aggregate, Aggregation
+from topwater.scoring.condition import Condition
+from topwater.scoring.condition_parser import read_condition
 from topwater.validation import (
     checked_call,
     choice_of,
@@ -33,6 +39,8 @@ from topwater.windows import Windows
 
 LateRule = Literal["drop", "use"]
 _HOUR: Millis = 3_600_000
+_OF_JOINS = ("cost", "per", "over")
+"""What only the budget of joins has."""
 
 
 class _Usual(str):
@@ -91,7 +99,16 @@ class TopKQuery:
         values. Every ranking has the whole budget, and a group without items has no answer.
     refresh
         The remote part of the score, and how its values are kept fresh: settings, or just the
-        name that the score uses for the remote value. Needs aggregates in ``take``.
+        name that the score uses for the remote value. Needs aggregates in ``take``. Several
+        values, of one source or more, are a list of :class:`~topwater.replica.joins.join.Join`
+        settings: ``[{"remote": ["price", "stock"], "from": "shop"}, …]``.
+    where
+        What a key has to fulfil to be ranked, on names of ``take`` and remote values:
+        ``"stock > 0 and trust > 0.2"``. A value that is missing fulfils nothing.
+    budget
+        What look-ups may cost, if ``refresh`` does not say it: a number for each window, or
+        settings of :class:`~topwater.replica.joins.allowance.Allowance`, as
+        ``{"cost": 100, "deadline": "2 s", "per": {"1 day": 50_000}}``.
     empty_windows
         How many windows without any item are answered in a row. After that they are only
         counted, so that one wrong date does not cause a million empty answers.
@@ -119,7 +136,8 @@ class TopKQuery:
     late: LateRule = "drop"
     jump: Millis = 0
     group_by: str | tuple[str, ...] | None = None
-    refresh: RefreshSettings | None = None
+    refresh: RefreshSettings | JoinSettings | None = None
+    where: str | None = None
     empty_windows: int = 1_000
     heartbeat: str | None = None
 
@@ -138,7 +156,14 @@ class TopKQuery:
         late: LateRule = "drop",
         jump: int | str | timedelta | None = None,
         group_by: str | Sequence[str] | None = None,
-        refresh: str | Mapping[str, Any] | RefreshSettings | None = None,
+        refresh: str
+        | Mapping[str, Any]
+        | Sequence[str | Mapping[str, Any] | Join]
+        | RefreshSettings
+        | JoinSettings
+        | None = None,
+        where: str | None = None,
+        budget: Any = ...,
         empty_windows: int = 1_000,
         heartbeat: str | None = None,
     ) -> None:
@@ -154,7 +179,10 @@ class TopKQuery:
         put("late", choice_of(late, get_args(LateRule), "late"))
         put("jump", max(_HOUR, _width(window)) if jump is None else millis(jump, field="jump"))
         put("group_by", None if group_by is None else columns_of(group_by, "group_by"))
-        put("refresh", None if refresh is None else RefreshSettings.of(refresh))
+        put("where", None if where is None else str(read_condition(where)))
+        put("refresh", _refresh(refresh, budget, filtered=where is not None))
+        if isinstance(self.refresh, JoinSettings) and isinstance(self.key, str):
+            put("refresh", self.refresh.ranked_by(self.key))
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
         put("heartbeat", None if heartbeat is None else column_of(heartbeat, "heartbeat"))
@@ -171,8 +199,40 @@ class TopKQuery:
         if isinstance(self.take, str):
             return None
         return Aggregation(
-            {name: Aggregate.parse(text, field=f"take.{name}") for name, text in self.take.items()}
+            {name: Aggregate.parse(text, field=f"take.{name}") for name, text in self.take.items()},
+            self.label_names,
         )
+
+    @property
+    def condition(self) -> Condition | None:
+        """What a key has to fulfil to be ranked."""
+        return None if self.where is None else _condition(self.where)
+
+    @property
+    def single(self) -> RefreshSettings | None:
+        """How the remote value is kept fresh, if there is one value of one source."""
+        return self.refresh if isinstance(self.refresh, RefreshSettings) else None
+
+    @property
+    def joins(self) -> JoinSettings | None:
+        """How remote values are kept fresh, if there are several, or a filter on them."""
+        return self.refresh if isinstance(self.refresh, JoinSettings) else None
+
+    @property
+    def lookup_names(self) -> tuple[str, ...]:
+        """The names of ``take`` by which remote values are looked up."""
+        return () if self.joins is None else self.joins.keys
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """The names of ``take`` that may be text: no number is made with them."""
+        if isinstance(self.take, str):
+            return ()
+        lasts = [name for name, text in self.take.items() if text.startswith("last(")]
+        if not lasts:
+            return ()
+        used = {*self.score.columns, *(() if self.condition is None else self.condition.columns)}
+        return tuple(name for name in lasts if name not in used)
 
     @property
     def names_taken(self) -> tuple[str, ...]:
@@ -234,6 +294,13 @@ class TopKQuery:
             return ""
         spent = self.refresh.budget.in_words
         each = "" if self.group_by is None else f" for each {self.group_in_words}"
+        if isinstance(self.refresh, JoinSettings):
+            each = "" if self.refresh.budget.over == "all" else each
+            joined = ", ".join(
+                f"{' and '.join(join.remote)} of each {join.key or self.key_in_words}"
+                for join in self.refresh.joins
+            )
+            return f"{joined}: {spent}{each}, chosen by worth"
         chosen = f"chosen by {self.refresh.policy}"
         return f"{self.refresh.remote} of each {self.key_in_words}: {spent}{each}, {chosen}"
 
@@ -258,7 +325,8 @@ class TopKQuery:
     def __repr__(self) -> str:
         remote = f", with {self.remote_in_words}" if self.refresh else ""
         order = ", the smallest first" if self.score.order == "smallest" else ""
-        best = f"the {self.k} best by {score_in_words(self.score)}{order}"
+        where = "" if self.where is None else f" where {self.where}"
+        best = f"the {self.k} best by {score_in_words(self.score)}{order}{where}"
         return f"<TopKQuery: {best}, over {self.window.in_words}{remote}>"
 
     def _repr_html_(self) -> str:
@@ -288,6 +356,41 @@ def _list_of(given: str | None, each: bool) -> str | None:
     if given is None or isinstance(given, _Usual):
         return _USUAL if each else None
     return given
+
+
+@functools.lru_cache(maxsize=256)
+def _condition(text: str) -> Condition:
+    return read_condition(text)
+
+
+def _refresh(given: Any, budget: Any, *, filtered: bool) -> RefreshSettings | JoinSettings | None:
+    """One remote value keeps its short form, and its way, unless there is more to say."""
+    if given is None:
+        if budget is not ...:
+            raise QueryError(
+                "there is nothing to look up",
+                field="budget",
+                fix="leave it out, or name the remote values in refresh",
+            )
+        return None
+    own = isinstance(budget, Mapping) and any(name in budget for name in _OF_JOINS)
+    if JoinSettings.meant(given) or own or isinstance(budget, Allowance):
+        return JoinSettings.of(given, budget)
+    if budget is not ...:
+        given = _with_budget(given, budget)
+    one = RefreshSettings.of(given)
+    return JoinSettings.of(one) if filtered else one
+
+
+def _with_budget(given: Any, budget: Any) -> Any:
+    """One remote value with the budget that stands in the query."""
+    if isinstance(given, RefreshSettings):
+        return replace(given, budget=Budget.of(budget))
+    settings = {"remote": given} if isinstance(given, str) else given
+    if isinstance(settings, Mapping) and "budget" in settings:
+        what = "stands both in the query and in refresh"
+        raise QueryError(what, field="budget", fix="leave one of them out")
+    return {**settings, "budget": budget}
 
 
 def _width(window: Windows) -> Millis:

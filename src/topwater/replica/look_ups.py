@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -58,9 +58,10 @@ class Demand:
     now: Millis
 
 
-LookingUp: TypeAlias = Generator[Demand, Fetched | None, T]
+LookingUp: TypeAlias = Generator[Any, Any, T]
 """Gives what it would like to look up, and is sent what came for the first of the keys; or None,
-if it should ask by itself."""
+if it should ask by itself. That is a :class:`Demand`, and what was fetched; with several remote
+values a :class:`~topwater.replica.joins.wish.Wish`, and what was granted of it."""
 
 
 def alone(ranking: LookingUp[T]) -> T:

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray, Shard
 from topwater.replica.border import JUDGED
+from topwater.replica.key_slots import KeySlots
 from topwater.replica.offers import Offer
 from topwater.replica.places import WindowPlaces
 from topwater.replica.refresh_settings import RefreshSettings
@@ -73,6 +74,16 @@ class Nominations:
         self._shard = shard
         limit = settings.budget.limit
         self._budget = IN_TIME if limit is None else limit
+
+    @property
+    def index(self) -> KeySlots:
+        """Gives keys their slots."""
+        return self.replica.index
+
+    @property
+    def size(self) -> int:
+        """About how many bytes all that is remembered takes."""
+        return self.replica.size
 
     def begin(self, most: int | None = None) -> None:
         """Nothing is looked up here, so no deadline counts."""

@@ -74,7 +74,13 @@ def decided(chosen: npt.NDArray[np.uint64], part: int) -> FloatArray:
     return np.asarray(bits * 2.0**-21)
 
 
-def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) -> FloatArray:
+def gain_of_knowing(
+    believed: FloatArray,
+    worlds: FloatArray,
+    k: int,
+    aim: Aim,
+    known: FloatArray | None = None,
+) -> FloatArray:
     """The mean gain in utility from knowing each key, over all worlds.  O(worlds · keys · log).
 
     Parameters
@@ -85,6 +91,8 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
         Possible true scores: a row a world, a column a key, in the order of ``believed``.
     k, aim
         How many keys are shown, and what counts.
+    known
+        The scores that one would then believe, where a look-up does not tell all: like ``worlds``.
 
     Examples
     --------
@@ -93,7 +101,7 @@ def gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) 
     [0.0, 0.0, 0.49]
     """
     shown = min(k, len(believed))
-    moves = _Moves(believed, worlds, shown)
+    moves = _Moves(believed, worlds, shown, worlds if known is None else known)
     ndcg_weight, precision_weight = weights(aim)
     found = precision_weight * moves.set_gain()
     found += ndcg_weight * moves.order_gain()
@@ -152,15 +160,17 @@ class _Moves:
         Where the keys shown and the next one truly belong: a row a world.
     """
 
-    def __init__(self, believed: FloatArray, worlds: FloatArray, shown: int) -> None:
+    def __init__(
+        self, believed: FloatArray, worlds: FloatArray, shown: int, known: FloatArray
+    ) -> None:
         self.n, self.shown = len(believed), shown
-        moved = worlds != believed
+        moved = known != believed
         at, column = _where(moved[:, :shown])
-        enters = moved[:, shown:] & (worlds[:, shown:] >= believed[shown - 1])
+        enters = moved[:, shown:] & (known[:, shown:] >= believed[shown - 1])
         below, other = _where(enters)
         self.world = np.concatenate([at, below])
         self.here = np.concatenate([column, other + shown])
-        above = np.searchsorted(-believed, -worlds[self.world, self.here], side="left")
+        above = np.searchsorted(-believed, -known[self.world, self.here], side="left")
         self.there = above - (above > self.here)
         self.first = _first_places(worlds, min(shown + 1, self.n))
         entered = _places(worlds, below, other + shown)

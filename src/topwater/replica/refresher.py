@@ -26,6 +26,7 @@ from topwater.replica.auditor import Auditor, Drawn
 from topwater.replica.budget import Purse
 from topwater.replica.election import Election
 from topwater.replica.estimates import Estimates
+from topwater.replica.key_slots import KeySlots
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Demand, Fetcher, LookingUp, LookUps, alone
 from topwater.replica.noise import Noise
@@ -118,6 +119,16 @@ class Refresher:
         self._drawn: Drawn | None = None
         self._time = TimeLeft(clock)
         self._most: int | None = None
+
+    @property
+    def index(self) -> KeySlots:
+        """Gives keys their slots."""
+        return self.replica.index
+
+    @property
+    def size(self) -> int:
+        """About how many bytes all that is remembered takes."""
+        return self.replica.size
 
     def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
         """Begin with values that are known already, without cost."""

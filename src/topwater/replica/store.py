@@ -21,7 +21,7 @@ import pyarrow as pa
 from topwater.errors import AFRESH, StateError
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.problems import REASONS
-from topwater.replica.key_slots import KeySlots
+from topwater.replica.key_slots import Keys, KeySlots
 from topwater.replica.slot_columns import SlotColumn, WatchedRows
 from topwater.tables import column
 
@@ -156,7 +156,7 @@ class Replica:
         self.keep(slots)
         return slots
 
-    def lend(self, keys: KeyArray) -> IntArray:
+    def lend(self, keys: Keys) -> IntArray:
         """The slot of each of some distinct keys; on loan, for those not kept.  O(keys)."""
         slots = self.index.slots_of(keys, add=True)
         self.index.hold(slots)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from topwater.model import BoolArray, FloatArray, Freshness, IntArray, KeyArray, Millis
+from topwater.model import BoolArray, FloatArray, Freshness, IntArray, KeyArray, Millis, Remote
 from topwater.replica.look_ups import LookUps
 from topwater.replica.number_order import nth_greatest
 from topwater.tables import keys_to_arrow
@@ -24,6 +24,16 @@ class KeyIndex(Protocol):
 
     def arrow_at(self, slots: IntArray) -> pa.Array:
         """The same as Arrow data: no Python object is made of them."""
+
+
+class Labels(Protocol):
+    """Gives back the labels that codes stand for."""
+
+    def arrow_at(self, codes: IntArray) -> pa.Array:
+        """The labels of these codes."""
+
+    def shown(self, codes: FloatArray) -> np.ndarray[Any, Any]:
+        """What is shown of some numbers: labels of codes, None for none, numbers as they are."""
 
 
 def _nowhere() -> IntArray:
@@ -54,6 +64,8 @@ class WindowView:
         Which keys may be looked up though they never were; None for all.
     left_out
         How many keys of the window have no row.
+    labels
+        What the numbers of some names stand for, where it is not the numbers that count.
     """
 
     index: int
@@ -64,6 +76,7 @@ class WindowView:
     slots: IntArray = field(default_factory=_nowhere)
     nominated: BoolArray | None = None
     left_out: int = 0
+    labels: Mapping[str, Labels] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.last_event)
@@ -200,6 +213,10 @@ class Ranking:
         How many keys have no score, although a remote value is known or taken for them.
     forgotten
         How many keys were forgotten after it, to stay within the replica's limits.
+    remotes
+        Per row, where there are several remote values: each by its name.
+    spent, left
+        What the look-ups cost, where costs count; and what is left of each quota.
     """
 
     rows: IntArray
@@ -213,3 +230,6 @@ class Ranking:
     freshness: Freshness
     unscored: int = 0
     forgotten: int = 0
+    remotes: Sequence[Mapping[str, Remote]] = ()
+    spent: float | None = None
+    left: tuple[tuple[str, float], ...] = ()

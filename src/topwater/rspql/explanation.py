@@ -146,8 +146,8 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     yield Step("match", tuple(_matches(plan)))
     if not isinstance(plan.take, str):
         yield Step("take", (f"{_taken(plan.take, plan)}, for each {_keys(plan)} of a window",))
-    if query.refresh is not None:
-        yield Step("remote", tuple(_remote(plan, query.refresh)))
+    if query.single is not None:
+        yield Step("remote", tuple(_remote(plan, query.single)))
     yield Step("score", tuple(_score(plan)))
     yield Step("answer", tuple(_answer(plan)))
 

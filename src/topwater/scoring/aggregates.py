@@ -7,7 +7,7 @@ windows. What is kept is one small row per key and pane: the least that a counti
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,9 @@ _MERGED_BY = {"count": "sum", "sum": "sum", "mean": "sum", "min": "min", "max": 
 RESERVED = ("pane", "key", "time")
 SOURCE = "from "
 """Put before the name of a column of the stream, which may itself be called key or time."""
+LABEL = "label "
+"""Put before a name that stands for texts, or for keys to look something up by."""
+
 _FORM = re.compile(r"\s*([a-z]+)\s*+(?:\(\s*+(?:`([^`]+)`|([^\s()`]+))?\s*+\))?\s*+", re.IGNORECASE)
 
 
@@ -67,6 +70,13 @@ class Aggregation:
     Partials of the same key and pane may be merged in any order and any number of times: the
     result is the same, but for the rounding of floating-point sums.
 
+    Parameters
+    ----------
+    aggregates
+        By name.
+    labels
+        The names that may be text: see :mod:`topwater.monitor.labels`.
+
     Examples
     --------
     >>> spent = Aggregation({"n": Aggregate("count"), "total": Aggregate("sum", "amount")})
@@ -76,8 +86,9 @@ class Aggregation:
     [{'key': 'a', 'time': 3, 'n': 3.0, 'total': 18.0}]
     """
 
-    def __init__(self, aggregates: Mapping[str, Aggregate]) -> None:
+    def __init__(self, aggregates: Mapping[str, Aggregate], labels: Iterable[str] = ()) -> None:
         self.aggregates = dict(aggregates)
+        self.labels = frozenset(labels)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -113,7 +124,9 @@ class Aggregation:
         ones = pa.array(np.ones(rows.num_rows))
         for name, aggregate in self.aggregates.items():
             source = aggregate.column
-            parts[name] = ones if source is None else rows.column(SOURCE + source)
+            coded = name in self.labels and LABEL + name in rows.column_names
+            place = LABEL + name if coded else f"{SOURCE}{source}"
+            parts[name] = ones if source is None else rows.column(place)
             if aggregate.function == "mean":
                 parts[f"{name}#"] = ones
         return self.merge(pa.table(parts))

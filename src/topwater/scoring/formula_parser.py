@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -47,7 +48,18 @@ class _Token:
 
 
 class Parser:
-    """Precedence climbing over a list of tokens that ends with one of kind ``end``."""
+    """Precedence climbing over a list of tokens that ends with one of kind ``end``.
+
+    Attributes
+    ----------
+    token, hints, field
+        What a token looks like, what to do about a character that can't be read, and the setting
+        that errors name.
+    """
+
+    token = _TOKEN
+    hints: Mapping[str, str] = _HINTS
+    field = "score"
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -56,14 +68,14 @@ class Parser:
 
     def _tokens(self) -> list[_Token]:
         tokens, start = [], 0
-        while match := _TOKEN.match(self.text, start):
+        while match := self.token.match(self.text, start):
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             start = match.end()
         start = _SPACE.match(self.text, start).end()  # type: ignore[union-attr]  # matches ""
         if start < len(self.text):
             character = self.text[start]
-            fix = _HINTS.get(character, "put column names with other characters in backticks")
+            fix = self.hints.get(character, "put column names with other characters in backticks")
             self._fail(f"{character!r} can't be read", start, fix)
         return [*tokens, _Token("end", "", len(self.text))]
 
@@ -167,7 +179,7 @@ class Parser:
         caret = " " * (position - first) + "^"
         raise QueryError(
             f"{problem} at character {position + 1}\n    {shown}\n    {caret}",
-            field="score",
+            field=self.field,
             fix=fix,
         )
 

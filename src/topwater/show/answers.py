@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import pyarrow as pa
 
 from topwater.errors import QueryError
-from topwater.model import FIRST_DATE, Answer, Key, LookUp, Row
+from topwater.model import FIRST_DATE, Answer, Key, LookUp, Row, look_up_dict
 from topwater.show.charts import Series, bump_chart, line_chart
 from topwater.show.notebook import answers_html, moment_text
 from topwater.views import Chart
@@ -18,7 +18,7 @@ from topwater.views import Chart
 if TYPE_CHECKING:
     import pandas as pd
 
-_CELLS = tuple(each.name for each in fields(Row))
+_CELLS = tuple(each.name for each in fields(Row) if each.name != "remotes")
 _TYPES = {
     **dict.fromkeys(("rank", "time", "age"), pa.int64()),
     **dict.fromkeys(("score", "remote", "confidence"), pa.float64()),
@@ -127,7 +127,8 @@ class Answers(Sequence[Answer]):
         """One row per window and rank, as on Spark; a window without items has one without rank.
 
         Times are in milliseconds since 1970, or positions for windows by count. A key of several
-        columns, and such a group, has a column for each by the name that it has in the stream.
+        columns, and such a group, has a column for each by the name that it has in the stream. Of
+        several remote values each row has a structure, ``remotes``.
         """
         rows = [row for answer in self._answers for row in _rows(answer)]
         problems = pa.array([row.pop("problems") for row in rows], _PROBLEMS)
@@ -169,17 +170,18 @@ def _rows(answer: Answer) -> Iterator[dict[str, Any]]:
     figures |= asdict(answer.counts)
     figures["problems"] = [*answer.problems]
     figures["looked_up"] = [_look_up(answer, each) for each in answer.looked_up]
+    figures |= {} if answer.spent is None else {"spent": answer.spent, "left": [*answer.left]}
     if not answer.rows:
         yield {**whole, **dict.fromkeys(names), **figures}
     for row in answer.rows:
-        cells = {name: getattr(row, name, None) for name in names} | {"values": list(row.values)}
+        cells = {name: getattr(row, name, None) for name in names} | _contributed(row)
         yield {**whole, **cells, **_named("key", row.key, answer.key_columns), **figures}
 
 
 def _look_up(answer: Answer, each: LookUp) -> dict[str, Any]:
     """A look-up as a struct, in which a key of several columns is one too."""
     named = _named("key", each.key, answer.key_columns)
-    return asdict(each) | {"key": named if answer.key_columns else each.key}
+    return look_up_dict(each) | {"key": named if answer.key_columns else each.key}
 
 
 def _cell_names(answer: Answer) -> list[str]:
@@ -193,3 +195,18 @@ def _named(name: str, key: Key, columns: tuple[str, ...]) -> dict[str, Any]:
     if not columns or not isinstance(key, tuple):
         return {name: key}
     return dict(zip(columns, key, strict=True))
+
+
+def _contributed(row: Row) -> dict[str, Any]:
+    """What the stream and several sources said: numbers, and texts in a list of their own."""
+    found: dict[str, Any] = {"values": list(map(_as_number, row.values))}
+    if any(isinstance(value, str) for value in row.values):
+        texts = [None if _as_number(value) is not None else value for value in row.values]
+        found["texts"] = [None if text is None else str(text) for text in texts]
+    if row.remotes:
+        found["remotes"] = {name: asdict(each) for name, each in row.remotes.items()}
+    return found
+
+
+def _as_number(value: float | str | None) -> float | None:
+    return None if value is None or isinstance(value, str) else float(value)

@@ -18,6 +18,7 @@ from topwater.redaction import redacted_addresses
 from topwater.replica import RefreshSettings
 from topwater.replica.election import EXPLORED
 from topwater.scoring import score_in_words
+from topwater.show.join_words import join_lines, memory_line, uncertain
 from topwater.validation import size_text
 from topwater.views import html_view
 from topwater.windows import Windows, span
@@ -174,15 +175,24 @@ def explain(query: TopKQuery) -> str:
 def explanation(query: TopKQuery, wording: Wording | None = None) -> Explanation:
     """What a query does and promises, as plain values."""
     if wording is None:
-        wording = Wording(query.key_in_words, query.refresh.remote if query.refresh else "")
+        wording = Wording(query.key_in_words, _values_of(query))
     exact = exactness(query)
     whole = Explanation(
         f"the {query.k} best of each window", exact, tuple(_steps(query, wording)), promises=()
     )
     whole = whole.with_reasons("exact", _certain(query, exact, wording))
-    if query.refresh is None:
+    if query.joins is not None:
+        return whole.with_reasons("approximate", uncertain(query.joins))
+    if query.single is None:
         return whole
-    return whole.with_reasons("approximate", _uncertain(query, query.refresh, wording))
+    return whole.with_reasons("approximate", _uncertain(query, query.single, wording))
+
+
+def _values_of(query: TopKQuery) -> str:
+    """What is looked up."""
+    if query.joins is not None:
+        return " or ".join(query.joins.names)
+    return "" if query.single is None else query.single.remote
 
 
 def _steps(query: TopKQuery, wording: Wording) -> Iterator[Step]:
@@ -192,8 +202,12 @@ def _steps(query: TopKQuery, wording: Wording) -> Iterator[Step]:
         yield Step("take", (f"{taken}, for each {wording.key} of a window",))
     if query.group_by is not None:
         yield Step("groups", (f"one ranking for each {query.group_in_words}",))
-    if query.refresh is not None:
-        yield Step("remote", (query.remote_in_words, *_in_all(query, query.refresh)))
+    if query.single is not None:
+        yield Step("remote", (query.remote_in_words, *_in_all(query, query.single)))
+    if query.joins is not None:
+        yield Step("remote", tuple(join_lines(query.joins, query.key_in_words)))
+    if query.where is not None:
+        yield Step("where", (query.where,))
     yield Step("score", (f"{score_in_words(query.score)}, the {query.score.order} first",))
     yield Step("list", tuple(_memory(query, wording)))
     if query.lateness:
@@ -237,15 +251,17 @@ def _memory(query: TopKQuery, wording: Wording) -> Iterator[str]:
     elif query.take == "each":
         most = f"{k} × {panes} = {k * panes:,} items, however many events come"
         yield f"{query.list}: at most k of each pane{each}: {most}"
-    elif query.forgets_keys and query.refresh is not None:
-        spare, overlap = query.refresh.spare, query.window.overlap
+    elif query.forgets_keys and query.single is not None:
+        spare, overlap = query.single.spare, query.window.overlap
         most = f"({k} + {spare}) × {overlap} = {(k + spare) * overlap:,} keys"
         yield f"{query.list}: at most k + spare of each open window{each}: {most}"
     else:
         rows = f"one row for each {wording.key} in each of {panes} panes{each}"
         yield f"{rows}: it grows with the keys"
-    if query.refresh is not None:
-        yield _replica(query.refresh, each)
+    if query.single is not None:
+        yield _replica(query.single, each)
+    if query.joins is not None:
+        yield memory_line(query.joins)
 
 
 def _replica(refresh: RefreshSettings, each: str) -> str:

@@ -137,7 +137,7 @@ def test_as_few_as_an_accuracy_needs() -> None:
     ],
 )
 def test_budgets(clause: str, budget: Budget) -> None:
-    settings = asked("?s", JOINED, f"ORDER BY DESC(?v + ?f) LIMIT 1 {clause}").query().refresh
+    settings = asked("?s", JOINED, f"ORDER BY DESC(?v + ?f) LIMIT 1 {clause}").query().single
     assert settings is not None
     assert (settings.budget, settings.remote) == (budget, "f")
 

@@ -47,9 +47,17 @@ class Rows:
         return Rows(
             [str(row.key) for row in rows],
             [row.score for row in rows],
-            {name: [row.values[place] for row in rows] for place, name in enumerate(names)},
+            {
+                name: [_number(row.values[place]) for row in rows]
+                for place, name in enumerate(names)
+            },
             [row.remote for row in rows],
         )
+
+
+def _number(value: float | str | None) -> float | None:
+    """What a plan takes of the stream are numbers."""
+    return None if isinstance(value, str) else value
 
 
 def shown(plan: Plan, rows: Rows) -> dict[str, list[Any]]:

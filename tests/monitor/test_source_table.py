@@ -1,0 +1,87 @@
+"""The sources of a query by name: what is missing is said, and one that fails costs its keys."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.joined_scene import Shop, query_of
+from topwater import remote, run
+from topwater.errors import QueryError
+from topwater.model import Fetched, KeyArray
+from topwater.monitor.source_table import SourceTable, one_of
+
+VENDORS = remote.memory({7: 1.0})
+GIVEN: dict[str, Any] = {"shop": Shop({}), "vendors": VENDORS}
+
+
+class Slow:
+    """Takes its time, in a thread of its own."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        time.sleep(self.seconds)
+        return Fetched(np.ones(len(keys)), np.ones(len(keys), bool))
+
+
+@pytest.mark.parametrize(
+    ("sources", "problem"),
+    [
+        ({"shop": GIVEN["shop"]}, "the query names the source 'vendors'"),
+        ({**GIVEN, "other": VENDORS}, "the query takes nothing from the source 'other'"),
+        ({**GIVEN, "shop": VENDORS}, "gives one value, and 3 are wanted"),
+        ({**GIVEN, "vendors": Shop({})}, "gives no value 'trust', but price, stock, maker"),
+        (VENDORS, "one source was given, and the query names shop, vendors"),
+    ],
+)
+def test_what_does_not_fit_is_said_before_anything_starts(sources: Any, problem: str) -> None:
+    with pytest.raises(QueryError, match=problem):
+        SourceTable.of(query_of(), sources)
+
+
+def test_one_source_needs_no_name() -> None:
+    query = query_of(refresh=[{"remote": "trust", "key": "vendor"}], score="sold", where="trust>0")
+    assert SourceTable.of(query, VENDORS).sources.keys() == {"source"}
+
+
+def test_one_or_several_are_given_but_not_both() -> None:
+    assert one_of(VENDORS, None) is VENDORS
+    assert one_of(None, GIVEN) is GIVEN
+    assert one_of(None, None) is None
+    with pytest.raises(QueryError, match="one source and several"):
+        one_of(VENDORS, GIVEN)
+    with pytest.raises(QueryError, match="needs a source"):
+        list(run(query_of(), []))
+
+
+def test_a_source_that_raises_costs_its_own_keys() -> None:
+    class Broken:
+        def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+            raise OSError("gone")
+
+    table = SourceTable({"a": VENDORS, "b": Broken()})
+    keys = np.array([7, 8])
+    fine, lost = table.fetch([("a", keys), ("b", keys)], 0, None)
+    assert fine.ok.all()
+    assert lost.problems() == {"broken": 2}
+
+
+def test_sources_are_asked_at_the_same_time() -> None:
+    table, keys = SourceTable({"a": Slow(0.3), "b": Slow(0.3)}), np.array([7, 8])
+    begun = time.perf_counter()
+    got = table.fetch([("a", keys), ("b", keys), ("a", keys[:0])], 0, 5.0)
+    assert time.perf_counter() - begun < 0.55
+    assert [len(each.ok) for each in got] == [2, 2, 0]
+    table.close()
+
+
+def test_it_can_be_sent_to_another_process() -> None:
+    again = pickle.loads(pickle.dumps(SourceTable({"a": VENDORS})))  # noqa: S301
+    (got,) = again.fetch([("a", np.array([7]))], 0, None)
+    assert got.values.tolist() == [1.0]
