@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.joined_scene import Step, Told, play, query_of, ranked, steps
+from topwater.errors import QueryError
+from topwater.jobs.job_file import Written
+from topwater.jobs.table_query import _check_source
 from topwater.monitor import Monitor, build_monitor
+from topwater.spark.topk import _check
 
 BUDGETS: list[Any] = [12, 40, {"cost": 15, "per": {"2 s": 40}}, {"per": {"1 min": 200}}]
 
@@ -81,3 +87,28 @@ def test_a_restart_before_each_window_changes_nothing(
     plain = [told.answer for told in play(query, given_steps)]
     again = [told.answer for told in play(query, given_steps, restart=restart)]
     assert plain == again
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, "several remote values, and filters on them, are answered in process so far"),
+        (
+            {"refresh": None, "score": "sold", "where": None, "budget": ...},
+            "'title' is text, and Spark's rows have numbers",
+        ),
+    ],
+)
+def test_spark_says_what_it_does_not_answer(changes: dict[str, Any], problem: str) -> None:
+    kinds = {"product": pa.string(), "at": pa.int64(), "title": pa.string()}
+    take = {"sold": "count", "title": "last(title)"}
+    take |= {} if changes else {"vendor": "last(vendor)"}
+    columns = pa.schema([*kinds.items(), ("vendor", pa.int64())])
+    with pytest.raises(QueryError, match=problem):
+        _check(columns, query_of(take=take, **changes), None, 1)
+
+
+def test_a_job_says_so_too() -> None:
+    settings = query_of().to_dict()
+    with pytest.raises(QueryError, match="answered in process so far"):
+        _check_source(Written(Path("job.toml"), {"query": settings, "source": {}}), query_of())

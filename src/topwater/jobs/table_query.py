@@ -106,6 +106,12 @@ def _check_host(written: Written, query: TopKQuery) -> None:
 
 
 def _check_source(written: Written, query: TopKQuery) -> None:
+    if query.joins is not None:
+        raise written.error(
+            "several remote values, and filters on them, are answered in process so far",
+            ("query", "refresh"),
+            "run the query with topwater.run(query, batches, sources={…})",
+        )
     if query.single is not None and "source" not in written.said:
         raise written.error(
             f"the remote value {query.single.remote!r} comes from nowhere",

@@ -268,6 +268,12 @@ def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: 
             field="score.ranges",
             fix="declare each range as (low, high), or run the query with topwater.local",
         )
+    if query.joins is not None:
+        raise QueryError(
+            "several remote values, and filters on them, are answered in process so far",
+            field="refresh",
+            fix="run the query with topwater.run(query, batches, sources={…})",
+        )
     _check_source(query, source, shards)
     _check_columns(columns, query)
 
@@ -275,9 +281,15 @@ def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: 
 def _check_columns(columns: pa.Schema, query: TopKQuery) -> None:
     try:
         # Reading no rows at all finds every missing or mistyped column, in the reader's words.
-        read(query, columns.empty_table())
+        readout = read(query, columns.empty_table())
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
+    for name in readout.labels:
+        raise QueryError(
+            f"{name!r} is text, and Spark's rows have numbers of the stream only",
+            field="take",
+            fix="leave it out, or run the query with topwater.run",
+        )
 
 
 def _check_source(query: TopKQuery, source: Source | None, shards: int) -> None:
