@@ -297,7 +297,7 @@ def _by_accuracy(
     accuracy: float,
     say: Callable[[str], None],
 ) -> PlannedAccuracy:
-    allowed = None if query.refresh is None else query.refresh.budget.at_most
+    allowed = None if query.single is None else query.single.budget.at_most
     at_most = allowed or max(1, len(events.keys))
     say(Budget(accuracy=accuracy, at_most=at_most).in_words)
     return PlannedAccuracy(accuracy, at_most, trials.with_accuracy(accuracy, at_most))
