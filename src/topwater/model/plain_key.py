@@ -11,6 +11,7 @@ def plain_key(key: Any) -> Any:
 
     Examples
     --------
+    >>> from datetime import date
     >>> plain_key(("tea", date(2026, 11, 18), True)), plain_key(Decimal("1.50"))
     (['tea', '2026-11-18', True], '1.50')
     """

@@ -53,7 +53,7 @@ class Wallet:
     >>> wanted = [Wanted(np.arange(9), np.arange(9), np.array(worth)) for worth in
     ...           ([3.0] * 4 + [0.1] * 5, [9.0] * 2 + [0.0] * 7)]
     >>> [rows.tolist() for rows in wallet.chosen(0, wanted)]
-    [[0, 1, 2, 3], [0]]
+    [[0, 1, 2, 3, 4, 5, 6], [0]]
     """
 
     def __init__(
