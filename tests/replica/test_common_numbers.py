@@ -33,7 +33,8 @@ def values(*sums: float, of: str = "") -> dict[str, Any]:
 def numbers(tokens: float = 7.0, **known: Any) -> dict[str, Any]:
     purse = {"tokens": tokens, "seconds_per_fetch": 0.2, "offers": [3.0, 1.0], "windows": 9.0}
     told = {"purse": purse, "arrivals": 40, "values": values(), "rates": [0.25, 0.75]}
-    return told | known
+    looks = {"sums": [[8.0, 4.0, 2.0, 80.0], [6.0, 6.0, 3.0, 600.0]]}
+    return told | {"noise": looks} | known
 
 
 @given(tokens=st.integers(0, 50), shards=st.integers(1, 16))
@@ -47,6 +48,7 @@ def test_all_shards_have_as_many_tokens_as_one(tokens: int, shards: int) -> None
     assert again["purse"]["windows"] == 9.0
     assert (again["arrivals"], parts[0]["arrivals"]) == (40, 3)
     assert again["rates"] == pytest.approx([0.25, 0.75])
+    assert np.allclose(again["noise"]["sums"], whole["noise"]["sums"])
 
 
 @given(weight=st.integers(8, 10**6), shards=st.integers(1, 16))

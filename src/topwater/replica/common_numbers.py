@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from topwater.model import Shard
+from topwater.model import FloatArray, Shard
 from topwater.replica.ways_to_move import PAIRS, RING
 
 _FADING = ("prior", "sizes", "scores", "gaps")
@@ -31,6 +31,7 @@ def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
         "arrivals": rows,
         "values": _joined_values(values),
         "rates": np.average([part["rates"] for part in parts], axis=0, weights=weights).tolist(),
+        "noise": _noise(np.sum([part["noise"]["sums"] for part in parts], axis=0)),
     }
 
 
@@ -41,7 +42,13 @@ def divided_numbers(whole: Numbers, shard: Shard, rows: int) -> dict[str, Any]:
         "arrivals": rows,
         "values": _divided_values(whole["values"], shard),
         "rates": whole["rates"],
+        "noise": _noise(np.array(whole["noise"]["sums"]) / shard.of),
     }
+
+
+def _noise(sums: FloatArray) -> dict[str, Any]:
+    """Of looks that were counted: those of all shards, or the part of one."""
+    return {"sums": sums.tolist()}
 
 
 def _joined_purse(parts: Sequence[Numbers]) -> dict[str, Any]:
