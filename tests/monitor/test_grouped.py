@@ -251,8 +251,8 @@ def test_bad_settings_are_named() -> None:
         TopKMonitor.build(query_of())
     with pytest.raises(QueryError, match="names no column"):
         GroupedMonitor.build(query_of(group_by=None))
-    with pytest.raises(StateError, match="another query"):
-        GroupedMonitor.build(query_of(k=4), GroupedMonitor.build(query_of()).snapshot())
+    with pytest.raises(StateError, match="another query: its group_by is"):
+        GroupedMonitor.build(query_of(group_by="b"), GroupedMonitor.build(query_of()).snapshot())
 
 
 class Taking:

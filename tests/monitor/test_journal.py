@@ -180,8 +180,10 @@ def test_a_state_of_another_form_or_query_is_refused() -> None:
         Head.unpack(b"nonsense")
     store = JournalStore()
     store.write(Journal(TopKMonitor.build(QUERY)).record("one"))
-    with pytest.raises(StateError, match="another query"):
+    with pytest.raises(StateError, match="other settings: k: 3 → 4"):
         store.rebuilt(TopKMonitor.build(replace(QUERY, k=4)))
+    with pytest.raises(StateError, match="another query: its key"):
+        store.rebuilt(TopKMonitor.build(replace(QUERY, key="other")))
 
 
 @pytest.mark.parametrize("name", ["each", "last-and-sum", "worth", "groups-worth"])

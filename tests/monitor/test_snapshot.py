@@ -12,7 +12,7 @@ import pytest
 from tests.support.observed import source
 from topwater import StateError, TopKMonitor, TopKQuery, sliding, tables
 from topwater.monitor.grouped import GroupedMonitor
-from topwater.monitor.snapshot import describe, require_same_query
+from topwater.monitor.snapshot import describe
 
 SETTINGS: dict[str, Any] = {"key": "who", "time": "at", "window": sliding(4, 2), "k": 1}
 
@@ -65,13 +65,3 @@ def test_what_is_no_snapshot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.undo()
     with pytest.raises(StateError, match="the state has version 1"):
         describe(old)
-
-
-def test_a_state_belongs_to_the_query_that_wrote_it() -> None:
-    query = TopKQuery(**SETTINGS, score="value")
-    _, meta = tables.unpack(TopKMonitor.build(query).snapshot())
-    require_same_query(query, meta)
-    other = TopKQuery(**(SETTINGS | {"k": 2}), score="value")
-    for wrong in (meta | {"query": other.to_dict()}, {}, meta | {"query": {}}):
-        with pytest.raises(StateError, match="belongs to another query"):
-            require_same_query(query, wrong)

@@ -8,15 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from tests.support.observed import SHARDS, query, read, source
-from tests.support.rescaled import compared, run
+from tests.support.rescaled import Shards, compared, run
 from tests.support.scenarios import QUERIES, Scenario, read_stream, scenario, written
-from topwater import QueryError, StateError
+from topwater import Budget, QueryError, StateError, TopKQuery
 from topwater.spark import (
     answers_from,
     folders,
@@ -41,12 +42,22 @@ NOW = {"availableNow": True}
 
 
 def answered(
-    spark: SparkSession, each: Scenario, plan: Sequence[int], folder: Path, *, killed: bool
+    spark: SparkSession,
+    each: Scenario,
+    plan: Sequence[int],
+    folder: Path,
+    *,
+    killed: bool,
+    later: TopKQuery | None = None,
 ) -> list[Answer]:
-    """By a query that is stopped after every file, and goes on with so many shards."""
+    """By a query that is stopped after every file, and goes on with so many shards.
+
+    With other settings ``later``, after the second file.
+    """
     for number, (file, shards) in enumerate(zip(each.files, plan, strict=True)):
         events = read_stream(spark, written(folder / "in", [file], number), each.keys)
-        rows = topk(events, each.query, each.source, shards=shards)
+        query = each.query if later is None or number < 2 else later
+        rows = topk(events, query, each.source, shards=shards)
         sink, checkpoint = folder / "sink", folder / "state"
         start(rows, path=sink, checkpoint=checkpoint, trigger=NOW).awaitTermination()
         if killed and number % 2:
@@ -206,3 +217,22 @@ def test_a_killed_command_leaves_a_checkpoint(
         rescaled_checkpoint.finish(spark, checkpoint)
         assert told(spark, checkpoint)[1:] == before[1:]
     assert 0 < done < 24
+
+
+@pytest.mark.spark
+def test_a_restart_with_other_settings_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    """A greater budget, another k, and then other shards too: nothing is forgotten."""
+    each = scenario("worth", 5, files=4, unit=0.1)
+    assert each.query.refresh is not None
+    refresh = replace(each.query.refresh, budget=Budget(5), aim="accuracy")
+    later = replace(each.query, k=2, refresh=refresh)
+    got = answered(spark, each, (1, 1, 1, 4), tmp_path, killed=True, later=later)
+    running, expected = Shards(each, 1), []
+    for number, batch in enumerate(each.files):
+        if number >= 2:
+            running = running.rescaled((1, 4)[number - 2], later)
+        expected += running.take(batch)
+    assert in_order(got) == in_order(expected)
+    (first,) = (answer for answer in got if answer.tuned)
+    assert first.tuned[:2] == ("k: 3 → 2", "refresh.budget.fetches: 3 → 5")
+    assert (tmp_path / "state.as-it-was").is_dir()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tests.support.scenarios import Scenario
     from topwater.monitor.protocol import Recorded
+    from topwater.query import TopKQuery
 
 
 @dataclass
@@ -82,17 +83,19 @@ class Shards:
             found.append(replace(snapshot.counts, **({"skipped_windows": 0} if shard else {})))
         return found
 
-    def rescaled(self, shards: int) -> Shards:
+    def rescaled(self, shards: int, query: TopKQuery | None = None) -> Shards:
+        """The same with other shards; and with other settings of the query, if one is given."""
+        each = self.each if query is None else replace(self.each, query=query)
         journals = {
             shard: Written(Head.unpack(store.head), store.get)
             for shard, store in self.stores.items()
         }
         stores = {}
-        for shard, changes in rescale(journals, self.shards, shards, "other").items():
+        for shard, changes in rescale(journals, self.shards, shards, "other", query).items():
             assert not changes.removes
             stores[shard] = JournalStore()
             stores[shard].write(changes)
-        return Shards(self.each, shards, stores)
+        return Shards(each, shards, stores)
 
 
 def run(each: Scenario, plan: list[int]) -> tuple[list[Answer], Counts]:

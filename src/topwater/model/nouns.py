@@ -343,6 +343,8 @@ class Answer:
     spent, left
         For a query with several remote values: what its look-ups cost, in the unit of the budget;
         and what is left of each quota, by its name.
+    tuned
+        In the first answer after a restart with other settings: what they were, and what they are.
     """
 
     window: Window
@@ -358,6 +360,7 @@ class Answer:
     group_columns: tuple[str, ...] = ()
     spent: float | None = None
     left: tuple[tuple[str, float], ...] = ()
+    tuned: tuple[str, ...] = ()
 
     @property
     def keys(self) -> list[Key]:
@@ -404,7 +407,7 @@ class Answer:
         facts = ["exact"] if self.exact else []
         facts += [] if self.freshness is None else self.freshness.facts
         facts += [tally(self.problems)] if self.freshness and self.freshness.nothing_usable else []
-        return [*facts, *self.counts.facts]
+        return [*facts, *self.counts.facts, *(f"now {change}" for change in self.tuned)]
 
     def plot(self) -> Chart:
         """The scores as bars, for a notebook, or to :meth:`~topwater.views.Chart.save`."""

@@ -20,8 +20,8 @@ from topwater.monitor.protocol import Monitor
 from topwater.monitor.ranking_log import RankingLog
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
 from topwater.monitor.remote_part import JoinedPart, RemotePart, remote_part
-from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.source_table import Sources
+from topwater.monitor.tuned_state import tuned_state
 from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
@@ -201,8 +201,7 @@ class GroupedMonitor:
             self._look_ups.restore_facts(told)
 
     def _restore(self, state: bytes) -> None:
-        table, meta = unpack(state)
-        require_same_query(self.query, meta)
+        table, meta = unpack(tuned_state(state, self.query))
         with known_form("the snapshot"):
             self.restore_facts(meta["facts"])
             groups = keys_from_arrow(table.column("group")).tolist()

@@ -22,8 +22,9 @@ from topwater.model import Answer, Counts, Items
 from topwater.monitor.loop import OnMiss
 from topwater.monitor.open_windows import WindowResult, window_result
 from topwater.monitor.remote_part import RemotePart
+from topwater.monitor.settings_notes import SettingsNotes
 from topwater.monitor.shards import counts_of
-from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.tuned_state import tuned_state
 from topwater.monitor.window_answer import ShardAnswer, make_answer
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
@@ -73,6 +74,7 @@ class JointRanking:
         self._remote = remote
         self._on_miss = on_miss
         self._current: int | None = None
+        self._notes = SettingsNotes(query.window)
         if state is not None:
             self._restore(state)
 
@@ -111,6 +113,7 @@ class JointRanking:
         result = replace(result, kept=sum(each.candidates for each in shards))
         self._current = window.index + 1
         answer = make_answer(self.query, window.index, result, counts_of(shards))
+        answer = self._notes.told(answer)
         self._remote.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)
@@ -134,6 +137,7 @@ class JointRanking:
         return {
             "joint": True,
             "current": self._current,
+            **self._notes.facts(),
             "filled": [],
             "clock": {"newest": None, "waiting": False},
             "counts": asdict(Counts()),
@@ -143,11 +147,11 @@ class JointRanking:
     def restore_facts(self, facts: Mapping[str, Any]) -> None:
         """Take over what :meth:`facts` gave."""
         self._current = facts["current"]
+        self._notes.restore_facts(facts)
         self.refresher.restore_facts(facts["remote"])
 
     def _restore(self, state: bytes) -> None:
-        table, meta = unpack(state)
-        require_same_query(self.query, meta)
+        table, meta = unpack(tuned_state(state, self.query))
         replica = unpack(table.column("part")[1].as_py())[0]
         self.refresher.restore(replica, meta["facts"]["remote"])
         self.restore_facts(meta["facts"])

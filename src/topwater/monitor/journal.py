@@ -30,10 +30,11 @@ from topwater.monitor.protocol import Recorded
 from topwater.monitor.ranking_log import logs_of
 from topwater.monitor.remote_part import RemoteElsewhere
 from topwater.monitor.row_log import RowLog
-from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.source_table import SourceTable
 from topwater.monitor.strand import BUCKETS, SEGMENT, Piece, Segment, Strand
+from topwater.monitor.tuned_state import query_of
 from topwater.query import TopKQuery
+from topwater.query.identity import require_same_settings
 from topwater.tables import known_form, pack, unpack
 
 Get = Callable[[int], bytes | None]
@@ -205,7 +206,7 @@ class Journal(Generic[M_co]):
 
     def rebuild(self, head: Head, get: Get) -> None:
         """Make the monitor, which is new, what it was after the head's record."""
-        require_same_query(self.monitor.query, {"query": head.query})
+        require_same_settings(query_of({"query": head.query}), self.monitor.query)
         self._replay(head, get, since=None)
 
     def catch_up(self, head: Head, get: Get) -> bool:

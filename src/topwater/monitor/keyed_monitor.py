@@ -23,10 +23,11 @@ from topwater.monitor.key_columns import form_of, known, with_keys_inside
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.remote_part import remote_part
-from topwater.monitor.snapshot import require_same_query
 from topwater.monitor.source_table import Sources, SourceTable
+from topwater.monitor.tuned_state import query_of
 from topwater.protocols import Clock
 from topwater.query import TopKQuery
+from topwater.query.identity import require_same_identity
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.remote.wrappers.typed_keys import TypedKeys
@@ -231,7 +232,7 @@ class KeyedMonitor:
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)
-        require_same_query(self.query, meta)
+        require_same_identity(query_of(meta), self.query)
         with known_form("the snapshot"):
             forms = self._forms_from(meta["forms"])
             inside = table.column("state")[0].as_py()

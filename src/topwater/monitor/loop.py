@@ -25,10 +25,12 @@ from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
 from topwater.monitor.open_windows import WindowItems, WindowKeys, WindowResult
+from topwater.monitor.ranking_state import RankingState
 from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.monitor.remote_part import JoinedPart, RemoteElsewhere, RemotePart, remote_part
-from topwater.monitor.snapshot import require_same_query
+from topwater.monitor.settings_notes import SettingsNotes
 from topwater.monitor.source_table import Sources
+from topwater.monitor.tuned_state import tuned_state
 from topwater.monitor.window_answer import make_answer
 from topwater.protocols import Clock
 from topwater.query import TopKQuery
@@ -38,7 +40,7 @@ from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.look_ups import LookingUp, alone
 from topwater.replica.nominations import Nominations
 from topwater.scoring.ranges import RunningRanges
-from topwater.tables import column, known_form, pack, unpack
+from topwater.tables import column, known_form
 
 __all__ = ["TopKMonitor", "TopKQuery"]
 
@@ -85,6 +87,7 @@ class TopKMonitor:
         self._position = 0
         self._empty = 0
         self._keys: str | None = None
+        self._notes = SettingsNotes(query.window)
         self._counts = Counts()
         self._ranges = RunningRanges()
         self._hint = no_hint()
@@ -112,7 +115,7 @@ class TopKMonitor:
         query
             What is asked.
         state
-            A snapshot to go on from.
+            A snapshot to go on from; see :mod:`topwater.query.identity` for what may have changed.
         source
             Where remote values are fetched, if the query has a remote part; several by name.
         on_miss
@@ -304,12 +307,8 @@ class TopKMonitor:
 
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
-        meta = {"query": self.query.to_dict(), "facts": self.facts()}
-        held = self._open.snapshot()
-        if self._refresher is None:
-            return pack(held, meta)
-        parts = [pack(held, {}), pack(self._refresher.snapshot()[0], {})]
-        return pack(pa.table({"part": pa.array(parts, pa.binary())}), meta)
+        replica = None if self._refresher is None else self._refresher.snapshot()[0]
+        return RankingState(self.facts(), self._open.snapshot(), replica).pack(self.query)
 
     def facts(self) -> dict[str, Any]:
         """The few numbers of a snapshot, for JSON."""
@@ -320,6 +319,7 @@ class TopKMonitor:
             "position": self._position,
             "empty": self._empty,
             "keys": self._keys,
+            **self._notes.facts(),
             "counts": asdict(self._counts),
             "ranges": self._ranges.to_dict(),
         }
@@ -335,6 +335,7 @@ class TopKMonitor:
         self._position = facts["position"]
         self._empty = facts["empty"]
         self._keys = facts["keys"]
+        self._notes.restore_facts(facts)
         self._counts = Counts(**facts["counts"])
         self._ranges = RunningRanges.from_dict(facts["ranges"])
         if self._refresher is not None:
@@ -380,15 +381,12 @@ class TopKMonitor:
             self._open.restore(table)
 
     def _restore(self, state: bytes) -> None:
-        table, meta = unpack(state)
-        require_same_query(self.query, meta)
         with known_form("the snapshot"):
-            if self._refresher is not None:
-                held, replica = (part.as_py() for part in table.column("part"))
-                self._refresher.restore(unpack(replica)[0], meta["facts"]["remote"])
-                table, _ = unpack(held)
-            self.restore_facts(meta["facts"])
-            self.hold_afresh(table)
+            kept = RankingState.unpack(tuned_state(state, self.query))
+            if self._refresher is not None and kept.replica is not None:
+                self._refresher.restore(kept.replica, kept.facts["remote"])
+            self.restore_facts(kept.facts)
+            self.hold_afresh(kept.held)
 
     def _kind_of_keys(self, kind: str | None, part: PartialBatch) -> str | None:
         """Whole numbers or strings: they can't be ranked with each other."""
@@ -439,7 +437,7 @@ class TopKMonitor:
         return answers
 
     def _answer_with(self, window: int, result: WindowResult) -> Answer:
-        answer = make_answer(self.query, window, result, self.take_counts())
+        answer = self._notes.told(make_answer(self.query, window, result, self.take_counts()))
         if self._remote is not None:
             self._remote.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:

@@ -29,8 +29,10 @@ from topwater.monitor.grouped import build_monitor
 from topwater.monitor.joint_ranking import JointRanking, has_joint_ranking
 from topwater.monitor.journal import Changes, Get, Head, Journal, snapshot_from, unasked_source
 from topwater.monitor.protocol import Recorded
+from topwater.monitor.ranking_state import RankingState
 from topwater.monitor.shard_monitors import shard_monitor
 from topwater.monitor.shards import require_buckets, shard_of
+from topwater.monitor.tuned_state import tuned_ranking, tuned_state
 from topwater.query import TopKQuery
 from topwater.replica.common_numbers import divided_numbers, joined_numbers
 from topwater.replica.nominations import Nominations
@@ -46,7 +48,11 @@ class Written(NamedTuple):
 
 
 def rescale(
-    journals: Mapping[int, Written], before: int, shards: int, nonce: str
+    journals: Mapping[int, Written],
+    before: int,
+    shards: int,
+    nonce: str,
+    now: TopKQuery | None = None,
 ) -> dict[int, Changes]:
     """The journals of ``shards`` shards that know what ``before`` shards wrote.
 
@@ -59,6 +65,8 @@ def rescale(
         How many shards there were, and how many there are to be.
     nonce
         A text for the new records that no other has.
+    now
+        The query, if it is to have other settings from now on.
 
     Returns
     -------
@@ -77,29 +85,40 @@ def rescale(
         return {}
     query = TopKQuery.from_dict(next(iter(journals.values())).head.query)
     states = {shard: snapshot_from(*written) for shard, written in journals.items()}
-    made = rescaled(query, states, before, shards)
+    now = now or query
+    made = rescaled(query, states, before, shards, now)
     return {
-        shard: Journal(_built(query, shard, shards, state)).record(nonce, whole=True)
+        shard: Journal(_built(now, shard, shards, state)).record(nonce, whole=True)
         for shard, state in made.items()
     }
 
 
 def rescaled(
-    query: TopKQuery, states: Mapping[int, bytes], before: int, shards: int
+    query: TopKQuery,
+    states: Mapping[int, bytes],
+    before: int,
+    shards: int,
+    now: TopKQuery | None = None,
 ) -> dict[int, bytes]:
     """The same with snapshots in place of journals."""
+    now = now or query
     missing = [shard for shard in range(before) if shard not in states]
     if missing:
         raise StateError(
             f"the state of shard {missing[0]} of {before} is missing",
             fix=f"restore the checkpoint from a copy, or {AFRESH}",
         )
-    if before == shards:
-        return dict(states)
+    same = has_joint_ranking(query, before) == has_joint_ranking(now, shards)
+    if before == shards and same:
+        return {shard: tuned_state(state, now) for shard, state in states.items()}
     with known_form("the snapshot"):
         if query.group_by is not None:
-            return _groups_divided(states, before, shards)
-        return _divided(query, _joined(query, states, before), shards)
+            divided = _groups_divided(states, before, shards)
+            return {shard: tuned_state(state, now) for shard, state in divided.items()}
+        whole = _joined(query, states, before)
+        if now != query:
+            whole = whole._replace(ranking=tuned_ranking(whole.ranking, query, now))
+        return _divided(now, whole, shards)
 
 
 def _built(query: TopKQuery, shard: int, shards: int, state: bytes) -> Recorded:
@@ -111,65 +130,32 @@ def _built(query: TopKQuery, shard: int, shards: int, state: bytes) -> Recorded:
     return build(query, state, shard=Shard(shard, shards), source=None if joint else source)
 
 
-class _Ranking(NamedTuple):
-    """What one monitor remembers, opened.
-
-    Attributes
-    ----------
-    facts
-        Its few numbers; those of its replica are among them, as ``remote``.
-    held
-        What its open windows hold.
-    replica
-        The rows of its replica, if it has one.
-    """
-
-    facts: dict[str, Any]
-    held: pa.Table
-    replica: pa.Table | None = None
-
-    @staticmethod
-    def unpack(state: bytes) -> _Ranking:
-        table, meta = unpack(state)
-        if "remote" not in meta["facts"]:
-            return _Ranking(meta["facts"], table)
-        held, replica = (unpack(part.as_py())[0] for part in table.column("part"))
-        return _Ranking(meta["facts"], held, replica)
-
-    def pack(self, query: TopKQuery) -> bytes:
-        meta = {"query": query.to_dict(), "facts": self.facts}
-        if self.replica is None:
-            return pack(self.held, meta)
-        parts = [pack(self.held, {}), pack(self.replica, {})]
-        return pack(pa.table({"part": pa.array(parts, pa.binary())}), meta)
-
-
 class _Whole(NamedTuple):
     """What one shard alone would remember; and the keys that shards have nominated, if they did."""
 
-    ranking: _Ranking
+    ranking: RankingState
     nominated: pa.Table | None = None
     credit: int = 0
 
 
 def _joined(query: TopKQuery, states: Mapping[int, bytes], before: int) -> _Whole:
-    shards = [_Ranking.unpack(states[shard]) for shard in range(before)]
+    shards = [RankingState.unpack(states[shard]) for shard in range(before)]
     if before == 1:
         return _Whole(shards[0])
     facts = _joined_facts([shard.facts for shard in shards])
     held = _joined_held([shard.held for shard in shards])
     replicas = [shard.replica for shard in shards if shard.replica is not None]
     if not replicas:
-        return _Whole(_Ranking(facts, held))
+        return _Whole(RankingState(facts, held))
     remote = [shard.facts["remote"] for shard in shards]
     if not has_joint_ranking(query, before):
         rows = _numbered(_concatenated(replicas))
         facts["remote"] = joined_numbers(remote, rows.num_rows)
-        return _Whole(_Ranking(facts, held, rows))
-    joint = _Ranking.unpack(states.get(before) or _new_ranking(query))
+        return _Whole(RankingState(facts, held, rows))
+    joint = RankingState.unpack(states.get(before) or _new_ranking(query))
     facts["remote"] = joint.facts["remote"]
     credit = sum(each["credit"] for each in remote)
-    return _Whole(_Ranking(facts, held, joint.replica), _concatenated(replicas), credit)
+    return _Whole(RankingState(facts, held, joint.replica), _concatenated(replicas), credit)
 
 
 def _divided(query: TopKQuery, whole: _Whole, shards: int) -> dict[int, bytes]:
@@ -190,7 +176,7 @@ def _divided(query: TopKQuery, whole: _Whole, shards: int) -> dict[int, bytes]:
                 facts["remote"] = _credited(whole.credit, shard, own.num_rows)
             else:
                 facts["remote"] = divided_numbers(ranking.facts["remote"], shard, own.num_rows)
-        found[index] = _Ranking(facts, held[index], own).pack(query)
+        found[index] = RankingState(facts, held[index], own).pack(query)
     if joint:
         found[shards] = _of_joint(query, ranking)
     return found
@@ -201,11 +187,11 @@ def _new_ranking(query: TopKQuery) -> bytes:
     return JointRanking.build(query, source=unasked_source(query)).snapshot()
 
 
-def _of_joint(query: TopKQuery, whole: _Ranking) -> bytes:
+def _of_joint(query: TopKQuery, whole: RankingState) -> bytes:
     """The ranking of all shards, with the replica and the purse of one."""
-    new = _Ranking.unpack(_new_ranking(query))
-    facts = {**new.facts, "current": whole.facts["current"], "remote": whole.facts["remote"]}
-    return _Ranking(facts, new.held, whole.replica).pack(query)
+    new = RankingState.unpack(_new_ranking(query))
+    facts = {**new.facts, **{name: whole.facts[name] for name in ("current", "remote", "tuned")}}
+    return RankingState(facts, new.held, whole.replica).pack(query)
 
 
 def _nominated(query: TopKQuery, whole: _Whole) -> pa.Table:

@@ -142,6 +142,7 @@ def merge(
         freshness=freshness,
         problems=_problems(answers),
         looked_up=_looked_up(answers),
+        tuned=first.tuned,
     )
 
 

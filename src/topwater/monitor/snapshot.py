@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from topwater.errors import AFRESH, QueryError, StateError, TopwaterError
+from topwater.errors import AFRESH, QueryError, StateError
 from topwater.model import Counts, IntArray, Key, Millis, Window, plain_key
 from topwater.query import TopKQuery
 from topwater.query.keyed_query import forms_of, outer_query
@@ -113,19 +113,6 @@ def describe(state: bytes) -> Description:
             f"the state has a form that this program does not know: {error}",
             fix=f"run the version that wrote it, or {AFRESH}",
         ) from error
-
-
-def require_same_query(query: TopKQuery, meta: Mapping[str, Any]) -> None:
-    """Raise unless a state with this ``meta`` was written for ``query``."""
-    try:
-        same = TopKQuery.from_dict(meta["query"]) == query
-    except (KeyError, TopwaterError):
-        same = False
-    if not same:
-        raise StateError(
-            "the state belongs to another query",
-            fix=f"use the query that wrote it, or {AFRESH}",
-        )
 
 
 def _described(state: bytes, table: pa.Table, meta: Mapping[str, Any]) -> Description:

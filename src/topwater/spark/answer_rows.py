@@ -71,7 +71,8 @@ def packed_schema(key_type: str, group_type: str) -> str:
     return (
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
-        f"looked_up array<struct<{look_up}>>, figures map<string,bigint>, offer binary"
+        f"looked_up array<struct<{look_up}>>, tuned array<string>, "
+        "figures map<string,bigint>, offer binary"
     )
 
 
@@ -94,6 +95,7 @@ def packed(answer: Answer) -> dict[str, Any]:
         "looked_up": [
             {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
         ],
+        "tuned": list(answer.tuned),
         "figures": None,
         "offer": _offer_of(answer),
     }
@@ -108,7 +110,7 @@ def _offer_of(answer: Answer) -> bytes | None:
 def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
     """What is told of how a micro-batch went, as one row of such columns."""
     others = ["group", "window_start", "window_end", "exact", "candidates", "problems"]
-    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up", "offer"])
+    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up", "tuned", "offer"])
     return {"kind": FIGURES, **nothing, "figures": figures}
 
 
@@ -145,6 +147,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         **dict.fromkeys(COUNTS, 0),
         "problems": None,
         "looked_up": [],
+        "tuned": [],
         "figures": None,
         "offer": None,
     }
@@ -179,6 +182,7 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
         _look_ups(key).alias("looked_up"),
+        F.col("tuned"),
     ]
     return flat.select(*shown)
 
@@ -268,6 +272,7 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         ),
         key_columns=key if isinstance(key, tuple) else (),
         group_columns=by if isinstance(by, tuple) else (),
+        tuned=tuple(first.get("tuned") or ()),
     )
 
 
@@ -303,6 +308,7 @@ def answer_of_packed(row: Mapping[str, Any], query: TopKQuery) -> ShardAnswer:
         freshness=_freshness(row),
         problems=_problems(row),
         looked_up=_looked_up(row),
+        tuned=tuple(row["tuned"] or ()),
         offer=None if row["offer"] is None else Offer.unpack(bytes(row["offer"])),
     )
 

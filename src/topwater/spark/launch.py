@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from py4j.protocol import Py4JError
 
-from topwater.errors import AFRESH, QueryError, StateError
+from topwater.errors import QueryError
 from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
+from topwater.query.identity import require_same_identity
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
 from topwater.spark.processor import require_same_origin
@@ -69,8 +70,9 @@ def start(
 
     The same as ``answers.writeStream…start()``, which works as well, after checking that the
     checkpoint is new or belongs to this query, and that the folder of answers is as far as it is.
-    If the query had another number of shards, the checkpoint is first rewritten for those that it
-    has now; see :func:`topwater.spark.rescale`.
+    If the query had another number of shards, or other settings but counts the same, the checkpoint
+    is first rewritten for those that it has now, and nothing is forgotten; see
+    :mod:`topwater.query.identity` and :func:`topwater.spark.rescale`.
     What ends the query later is raised with a note on what to do, where that is known; and while
     one waits for its end, a source folder that is gone is logged.
 
@@ -109,16 +111,16 @@ def start(
     spark = answers.sparkSession
     _check_watermarks(answers)
     finish(spark, str(checkpoint))
-    shards = origin.shards
+    as_it_is = True
     if was_used(spark, str(checkpoint)):
-        shards = _check_state(spark, str(checkpoint), origin)
+        as_it_is = _check_state(spark, str(checkpoint), origin)
     elif origin.query is not None:
         check_heap(spark, (), origin.shards)
     if isinstance(to, str) and path is not None:
         with contextlib.suppress(Py4JError):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
-    if shards != origin.shards:
-        rescale(spark, checkpoint, origin.shards, partitions=partitions)
+    if not as_it_is:
+        rescale(spark, checkpoint, origin.shards, partitions=partitions, query=origin.query)
     _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -187,24 +189,20 @@ def _make_private(checkpoint: str) -> None:
             make_private_folder(checkpoint)
 
 
-def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> int:
-    """Raise unless a state is of the same rows; of how many shards it is."""
+def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> bool:
+    """Raise unless a state is of the same rows; whether it has the same shards and settings."""
     if origin.query is None:
         for row in state_rows(spark, checkpoint, STATE):
             _, meta = unpacked_snapshot(bytes(row.snapshot))
             require_same_begin(meta, origin.begun, origin.shards)
-        return origin.shards
+        return True
     states = read_heads(spark, checkpoint)
     for state in states:
-        if state.query != origin.query:
-            raise StateError(
-                f"the checkpoint {checkpoint} belongs to another query: "
-                f"{_difference(state.query, origin.query)}",
-                fix=f"use the query that wrote it, or {AFRESH}",
-            )
+        require_same_identity(state.query, origin.query, f"the checkpoint {checkpoint}")
         require_same_origin(state.origin, origin.origin)
     check_heap(spark, [state.chunk for state in states], origin.shards)
-    return states[0].shards if states else origin.shards
+    now = origin.query, origin.shards
+    return all((state.query, state.shards) == now for state in states)
 
 
 def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:
@@ -213,13 +211,6 @@ def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:
     if heap is not None:
         heap.require(max(chunks, default=0), shards)
         heap.warn(shards)
-
-
-def _difference(there: TopKQuery, here: TopKQuery) -> str:
-    """The first setting in which two queries differ."""
-    then, now = there.to_dict(), here.to_dict()
-    name = next((name for name in now if then[name] != now[name]), "score")
-    return f"its {name} is {then[name]!r}, and here it is {now[name]!r}"
 
 
 def _origin(answers: DataFrame) -> _Origin:

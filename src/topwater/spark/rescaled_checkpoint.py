@@ -1,4 +1,4 @@
-"""A checkpoint for another number of shards.
+"""A checkpoint for another number of shards, or for a query with other settings.
 
 ::
 
@@ -25,6 +25,7 @@ from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.shard_division import rescale as rescale_journals
 from topwater.monitor.shards import require_buckets
 from topwater.query import TopKQuery
+from topwater.query.identity import tuned
 from topwater.spark import folders
 from topwater.spark.folders import names_in
 from topwater.spark.standing_processor import STATE as STANDING
@@ -72,6 +73,7 @@ def rescale(
     shards: int,
     *,
     partitions: int | None = None,
+    query: TopKQuery | None = None,
 ) -> Rescaled | None:
     """Let the query of a checkpoint go on with another number of shards, and forget nothing.
 
@@ -88,11 +90,13 @@ def rescale(
     partitions
         How many tasks its stateful stages are to have. By default as many as shards, if that was so
         before; otherwise as many as before.
+    query
+        The query, if it is to go on with other settings: see :mod:`topwater.query.identity`.
 
     Returns
     -------
     Rescaled or None
-        What was done; None if the query has as many shards already.
+        What was done; None if there was nothing to do.
 
     Raises
     ------
@@ -104,22 +108,38 @@ def rescale(
     folder = str(checkpoint)
     finish(spark, folder)
     stored = _read(spark, folder)
-    if stored.shards in (0, shards) and partitions in (None, stored.partitions):
+    before = _query_of(stored)
+    query = query or before
+    as_before = stored.shards in (0, shards) and partitions in (None, stored.partitions)
+    if query is None or (as_before and query == before):
         return None
     done = last_number(names_in(spark, f"{folder}/commits"))
     tasks = _tasks(stored, shards, partitions)
-    made = _made(spark, folder, stored, shards, tasks)
+    made = _made(spark, folder, stored, _Wanted(query, shards, tasks))
     if last_number(names_in(spark, f"{folder}/commits")) != done:
         folders.remove(spark, made)
-        raise StateError(
-            f"the query of {folder} is running", fix="stop it, and change its shards then"
-        )
-    kept = _swap(spark, folder, made, stored.shards)
-    _log.warning(
-        "%s now has %d shards; as it was with %d, it is kept in %s",
-        folder, shards, stored.shards, kept,
-    )  # fmt: skip
+        raise StateError(f"the query of {folder} is running", fix="stop it, and change it then")
+    other = stored.shards != shards
+    kept = _swap(spark, folder, made, f"with-{stored.shards}-shards" if other else "as-it-was")
+    changes = [f"shards: {stored.shards} → {shards}"] if other else []
+    changes += [] if before is None else map(str, tuned(before, query))
+    told = "; ".join(changes) or f"tasks: {stored.partitions} → {tasks}"
+    _log.warning("%s goes on with %s; as it was, it is kept in %s", folder, told, kept)
     return Rescaled(stored.shards, shards, kept)
+
+
+class _Wanted(NamedTuple):
+    """What a checkpoint is to be for: a query, with so many shards and tasks."""
+
+    query: TopKQuery
+    shards: int
+    tasks: int
+
+
+def _query_of(stored: Stored) -> TopKQuery | None:
+    """Of the state; None if no event has come yet."""
+    written = next(iter(stored.journals.values()), None)
+    return None if written is None else TopKQuery.from_dict(written.head.query)
 
 
 def finish(spark: SparkSession, checkpoint: str) -> None:
@@ -161,18 +181,18 @@ def _tasks(stored: Stored, shards: int, wanted: int | None) -> int:
     return stored.partitions
 
 
-def _made(spark: SparkSession, folder: str, stored: Stored, shards: int, tasks: int) -> str:
+def _made(spark: SparkSession, folder: str, stored: Stored, wanted: _Wanted) -> str:
     """A whole checkpoint beside the old one; where."""
+    query, shards, tasks = wanted
     made, number = _beside(folder), _last(spark, f"{folder}/commits")[0]
     folders.remove(spark, made)
     for name in names_in(spark, folder):
         if name != _STATE:
             folders.copy(spark, f"{folder}/{name}", f"{made}/{name}")
     settings = _retold(spark, made, number, tasks)
-    head = next(iter(stored.journals.values())).head
-    joint = has_joint_ranking(TopKQuery.from_dict(head.query), shards)
+    joint = has_joint_ranking(query, shards)
     versions = [
-        ShardJournals(_divided(each, shards), shards, each.origin, joint)
+        ShardJournals(_divided(each, wanted), shards, each.origin, joint)
         for each in (stored, *_attempted(spark, folder, made, number))
     ]
     written = write_state(spark, versions, f"{made}/{_WORK}", settings)
@@ -185,8 +205,9 @@ def _made(spark: SparkSession, folder: str, stored: Stored, shards: int, tasks: 
     return made
 
 
-def _divided(stored: Stored, shards: int) -> dict[int, StoredValue]:
-    made = rescale_journals(stored.journals, stored.shards, shards, uuid4().hex)
+def _divided(stored: Stored, wanted: _Wanted) -> dict[int, StoredValue]:
+    query, shards, _ = wanted
+    made = rescale_journals(stored.journals, stored.shards, shards, uuid4().hex, query)
     return {shard: StoredValue.of(changes) for shard, changes in made.items()}
 
 
@@ -241,7 +262,14 @@ def _put_stage(spark: SparkSession, written: str, stage: _Stage) -> None:
         folders.move(spark, f"{written}/{name}", f"{target}/{name}")
         if name.isdecimal():
             _number_versions(spark, f"{target}/{name}", stage.version)
-    file = f"{target}/_metadata/v2/0"
+    told = f"{target}/_metadata/v2"
+    for name in names_in(spark, told):
+        if name.isdecimal():
+            _retell_stage(spark, f"{told}/{name}", stage)
+
+
+def _retell_stage(spark: SparkSession, file: str, stage: _Stage) -> None:
+    """Let what a micro-batch noted of a stage tell its new number, and where its schema is."""
     form, document = folders.read_text(spark, file).split("\n", 1)
     told = json.loads(document)
     told["operatorInfo"]["operatorId"] = stage.number
@@ -294,9 +322,9 @@ def _last(spark: SparkSession, folder: str) -> tuple[int, str]:
     return number, folders.read_text(spark, f"{folder}/{number}")
 
 
-def _swap(spark: SparkSession, folder: str, made: str, before: int) -> str:
+def _swap(spark: SparkSession, folder: str, made: str, ending: str) -> str:
     """Put the new checkpoint in the place of the old one, which is kept; where."""
-    kept = f"{folder.rstrip('/')}.with-{before}-shards"
+    kept = f"{folder.rstrip('/')}.{ending}"
     folders.remove(spark, kept)
     if folders.exchange(folder, made):
         folders.move(spark, made, kept)
