@@ -126,9 +126,25 @@ def test_a_list_keeps_k_and_spare(other: dict[str, Any], *, enough: bool) -> Non
     assert keeps_enough(changed(LISTED), changed(LISTED, **other)) is enough
 
 
+JOINED: dict[str, Any] = {
+    **SETTINGS,
+    "score": "n * followers * trust",
+    "refresh": [{"remote": "followers", "from": "api"}, {"remote": "trust", "from": "db"}],
+    "budget": {"cost": 5},
+}
+
+
+def test_of_several_remote_values_all_settings_are_the_identity() -> None:
+    for other in (changed(JOINED, budget={"cost": 6}), changed()):
+        found = foreign(changed(JOINED), other)
+        assert found is not None
+        assert found.name.startswith("refresh")
+    assert foreign(changed(JOINED), changed(JOINED, k=2, where="trust > 0.5")) is None
+
+
 def test_a_smaller_spare_is_kept() -> None:
     before = changed(LISTED)
-    assert before.refresh is not None
-    spared = replace(before, refresh=replace(before.refresh, spare=2))
+    assert before.single is not None
+    spared = replace(before, refresh=replace(before.single, spare=2))
     assert keeps_enough(before, spared)
     assert not keeps_enough(spared, before)

@@ -223,8 +223,8 @@ def test_a_killed_command_leaves_a_checkpoint(
 def test_a_restart_with_other_settings_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """A greater budget, another k, and then other shards too: nothing is forgotten."""
     each = scenario("worth", 5, files=4, unit=0.1)
-    assert each.query.refresh is not None
-    refresh = replace(each.query.refresh, budget=Budget(5), aim="accuracy")
+    assert each.query.single is not None
+    refresh = replace(each.query.single, budget=Budget(5), aim="accuracy")
     later = replace(each.query, k=2, refresh=refresh)
     got = answered(spark, each, (1, 1, 1, 4), tmp_path, killed=True, later=later)
     running, expected = Shards(each, 1), []

@@ -20,9 +20,9 @@ from topwater.model.nouns import (
     Shard,
     Window,
     look_up_dict,
-    number_text,
     row_dict,
 )
+from topwater.model.number_text import number_text
 from topwater.model.plain_key import plain_key
 from topwater.model.remote_cell import Remote
 from topwater.problems import Problem

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from topwater.errors import QueryError
 from topwater.model.array_types import FloatArray, IntArray, KeyArray
 from topwater.model.frozen import Frozen
+from topwater.model.number_text import number_text
 from topwater.model.plain_key import plain_key
 from topwater.model.remote_cell import Remote
 from topwater.problems import tally
@@ -438,14 +439,3 @@ def look_up_dict(look_up: LookUp) -> dict[str, Any]:
     if not look_up.source:
         del plain["source"]
     return plain
-
-
-def number_text(value: float) -> str:
-    """A number as people write it: four digits that matter, and none of a power of ten.
-
-    Examples
-    --------
-    >>> number_text(476912.25), number_text(0.50831), number_text(3.0)
-    ('476,912', '0.5083', '3')
-    """
-    return f"{value:,.0f}" if 1_000 <= abs(value) < 1e15 else f"{value:.4g}"
