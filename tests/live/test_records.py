@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.support.live_made import MINUTE, START, answer, remote_record
+from topwater import TopKQuery, remote, run, tumbling
 from topwater.errors import QueryError
 from topwater.live import Truth, record_of, records_of_rows
 from topwater.live.records import LONGEST, MOST_LOOK_UPS, MOST_ROWS
@@ -178,3 +180,25 @@ def test_a_key_of_several_columns_is_shown_by_its_parts() -> None:
     record = record_of(given)
     assert record["rows"][0]["label"] == "tea, DE"
     assert (record["group"], record["looked_up"][0]["label"]) == ("shop, 7", "tea, DE")
+
+
+def test_what_several_remote_values_add_is_left_out() -> None:
+    """And a text that an answer shows is one in the record."""
+    query = TopKQuery(
+        key="who", time="at", window=tumbling(10), k=2, take={"n": "count", "title": "last(title)"},
+        score="n * price * trust",
+        refresh=[{"remote": "price", "from": "shop"}, {"remote": "trust", "from": "people"}],
+        budget={"cost": 4},
+    )  # fmt: skip
+    sources = {"shop": remote.memory({"a": 3.0}), "people": remote.memory({"a": 0.5})}
+    (made,) = run(query, [{"who": ["a"], "at": [1], "title": ["tea"]}], sources=sources)
+    record = record_of(made)
+    assert record["rows"][0]["values"] == [1.0, "tea"]
+    assert record["rows"][0]["score"] == 1.5
+    assert "spent" in made.to_dict()
+    assert record.keys() & {"spent", "left"} == set()
+
+
+def test_changed_settings_are_told() -> None:
+    assert record_of(replace(answer(0, "ann"), tuned=("k: 1 → 3",)))["tuned"] == ["k: 1 → 3"]
+    assert "tuned" not in record_of(answer(0, "ann"))

@@ -68,7 +68,7 @@ def record_of(
     """
     given = given.to_dict() if isinstance(given, Answer) else given
     plain = dict(mapping_of(given, "record", _FIX))
-    for name in _OF_TUPLES:
+    for name in _NOT_SHOWN:
         plain.pop(name, None)
     if truth is not None:
         plain["truth"] = asdict(truth)
@@ -213,7 +213,7 @@ def _window(given: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _row(given: Mapping[str, Any]) -> dict[str, Any]:
-    if unknown := sorted(set(given) - _ROW):
+    if unknown := sorted(set(given) - _ROW - {"remotes"}):
         raise ValueError(f"a row has no {unknown[0]!r}")
     row: dict[str, Any] = {"rank": int(given["rank"])}
     label = given.get("label", given.get("key"))
@@ -222,7 +222,9 @@ def _row(given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("assumed") is not None:
         row["assumed"] = _text(given["assumed"])
     if given.get("values"):
-        row["values"] = [_number(each) for each in given["values"]]
+        row["values"] = [
+            _text(each) if isinstance(each, str) else _number(each) for each in given["values"]
+        ]
     if given.get("cells"):
         row["cells"] = [_cell(each) for each in given["cells"]]
     return row
@@ -242,8 +244,8 @@ def _truths(given: Mapping[str, Any]) -> dict[str, Any]:
     return {_text(name): _numbers(each) for name, each in given.items()}
 
 
-_OF_TUPLES = ("key_columns", "group_columns")
-"""What an answer tells beside, where keys or groups are tuples."""
+_NOT_SHOWN = ("key_columns", "group_columns", "spent", "left")
+"""What an answer tells beside, where keys or groups are tuples, or several values are looked up."""
 
 _FIELDS: dict[str, Any] = {
     "window": _window,
@@ -257,13 +259,14 @@ _FIELDS: dict[str, Any] = {
     "freshness": _numbers,
     "problems": lambda told: _numbers(dict(told)),
     "looked_up": lambda told: [_look_up(each) for each in told[:MOST_LOOK_UPS]],
+    "tuned": lambda told: [_text(each) for each in told],
     "truth": _numbers,
     "rivals": _truths,
     "at": int,
 }
 """How each field of a record is read."""
 
-_OF_ANSWER = ("group", "triples", "exact", "candidates", "problems", "looked_up")
+_OF_ANSWER = ("group", "triples", "exact", "candidates", "problems", "looked_up", "tuned")
 _COLUMNS = {
     "kind", "window_start", "window_end", *_ROW, *_OF_ANSWER, *_COUNTS, *_FRESHNESS
 }  # fmt: skip

@@ -387,7 +387,7 @@ class Answer:
         plain["rows"] = tuple(map(row_dict, self.rows))
         plain["looked_up"] = tuple(map(look_up_dict, self.looked_up))
         plain["left"] = dict(self.left)
-        for name in ("key_columns", "group_columns"):
+        for name in ("key_columns", "group_columns", "tuned"):
             if not plain[name]:
                 del plain[name]
         if self.spent is None:

@@ -95,7 +95,7 @@ def packed(answer: Answer) -> dict[str, Any]:
         "looked_up": [
             {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
         ],
-        "tuned": list(answer.tuned),
+        "tuned": list(answer.tuned) or None,
         "figures": None,
         "offer": _offer_of(answer),
     }
@@ -147,7 +147,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         **dict.fromkeys(COUNTS, 0),
         "problems": None,
         "looked_up": [],
-        "tuned": [],
+        "tuned": None,
         "figures": None,
         "offer": None,
     }
