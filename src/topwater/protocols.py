@@ -102,7 +102,7 @@ class Source(Protocol):
     F1. ``fetch`` answers for every key, in order, each at most once, and asks for no other.
     F2. It returns by the deadline with what it has; what failed is marked, and never raised.
     F3. It can be pickled, and connects on first use, in the process that uses it.
-    F5. One with several values a key has ``names``, and gives a column for each of them, always of
+    F4. One with several values a key has ``names``, and gives a column for each of them, always of
         the same kind: numbers, or texts if the name is among its ``text_names``. At least one is
         of numbers.
 
@@ -135,7 +135,7 @@ class Source(Protocol):
 class Seeks(Protocol):
     """A source with a time of its own, as a recording has.
 
-    F4. ``seek`` is called before every fetch, with the event time of the evaluation.
+    F5. ``seek`` is called before every fetch, with the event time of the evaluation.
     """
 
     def seek(self, now: Millis) -> None:

@@ -36,7 +36,6 @@ def test_every_table_has_settings() -> None:
 @pytest.mark.parametrize(
     ("setting", "fix"),
     [
-        ("query.budget=5", "it is a setting of [query.refresh]: query.refresh.budget"),
         ("query.shards=2", "it is a setting of [spark]: spark.shards"),
         ("spark.k=2", "it is a setting of [query]: query.k"),
         ("stream.budget=2", "it is a setting of [query.refresh]: query.refresh.budget"),

@@ -412,12 +412,14 @@ def test_a_restart_changes_nothing(name: str, kind: str) -> None:
     assert twins[0].monitor.snapshot() == twins[1].monitor.snapshot()
 
 
-def test_a_state_of_another_list_is_refused() -> None:
+def test_a_state_of_other_windows_is_refused_and_of_another_list_is_not() -> None:
     stage = Stage(query_of(), {1: 1.0})
     stage.ingest([(1, 1, 1.0)])
     state = stage.monitor.snapshot()
     with pytest.raises(StateError, match="another query"):
-        TopKMonitor.build(query_of(list="topk+n"), state, source=stage.source)
+        TopKMonitor.build(query_of(window=tumbling(7)), state, source=stage.source)
+    other = TopKMonitor.build(query_of(list="topk+n"), state, source=stage.source)
+    assert [answer.exact for answer in other.flush()][:1] == [False]
 
 
 def test_long_gaps_are_skipped_and_run_answers_all() -> None:

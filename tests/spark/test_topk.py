@@ -266,9 +266,10 @@ def test_the_columns_that_come_out(spark: SparkSession) -> None:
         ("exact", "boolean"),
         ("candidates", "bigint"),
     ]
-    assert [(field.name, field.dataType.simpleString()) for field in out][-2:] == [
+    assert [(field.name, field.dataType.simpleString()) for field in out][-3:] == [
         ("problems", "map<string,bigint>"),
         ("looked_up", "array<struct<key:string,before:double,after:double,ok:boolean>>"),
+        ("tuned", "array<string>"),
     ]
 
 

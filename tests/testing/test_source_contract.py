@@ -103,9 +103,9 @@ class Several(Scripted):
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("other names", r"F5: columns \['price', 'stock'\], names"),
-        ("other kinds", r"F5: texts in \[\], and text_names"),
-        ("other values", "F5: values are not those of price"),
+        ("other names", r"F4: columns \['price', 'stock'\], names"),
+        ("other kinds", r"F4: texts in \[\], and text_names"),
+        ("other values", "F4: values are not those of price"),
         ("moved", "F1: "),
         ("short", r"F1: \(1,\) title"),
         ("fails with a text", "F2: a key that failed has a title"),

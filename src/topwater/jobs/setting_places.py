@@ -23,7 +23,8 @@ def tables() -> Mapping[str, tuple[str, ...]]:
     streams = [name for kind in KINDS.values() for name in setting_names(kind)]
     sources = [name for kind in _SOURCES for name in setting_names(kind)]
     return {
-        "query": tuple(setting_names(TopKQuery)),
+        # A job has one remote value, whose budget stands with it.
+        "query": tuple(name for name in setting_names(TopKQuery) if name != "budget"),
         "query.refresh": tuple(setting_names(RefreshSettings)),
         "query.refresh.budget": tuple(setting_names(Budget)),
         "query.window": tuple(setting_names(Windows)),

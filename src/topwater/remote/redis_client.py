@@ -31,10 +31,10 @@ _driver: Any = connections  # which has no types
 
 _FIX = "write it like redis://ann:${REDIS_PASSWORD}@redis.example:6379/0"
 
-_WORDS: tuple[tuple[str, Problem], ...] = (
-    ("MOVED|ASK", "redirect"),
-    ("LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|OOM", "server"),
-    ("NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|CROSSSLOT", "client"),
+_WORDS: tuple[tuple[re.Pattern[str], Problem], ...] = (
+    (re.compile("MOVED|ASK"), "redirect"),
+    (re.compile("LOADING|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|OOM"), "server"),
+    (re.compile("NOAUTH|WRONGPASS|NOPERM|WRONGTYPE|CROSSSLOT"), "client"),
 )
 """What the first words of an error mean."""
 
@@ -150,7 +150,7 @@ def problem_of(error: BaseException, *, connecting: bool) -> Problem:
     if any(isinstance(each, ssl.SSLError) for each in (error, error.__cause__, error.__context__)):
         return "tls"
     words = str(error).upper()
-    told = next((name for sign, name in _WORDS if re.match(sign, words)), None)
+    told = next((name for sign, name in _WORDS if sign.match(words)), None)
     if isinstance(error, failures.MovedError | failures.AskError):
         told = "redirect"
     if isinstance(error, failures.AuthenticationError | failures.AuthorizationError):

@@ -53,7 +53,7 @@ class Tail:
         --------
         >>> steps = np.arange(1, 65) / 64.5
         >>> Tail.of(4.0 + 3.0 * steps).beyond(np.array([0.5, 0.001])).round(1).tolist()
-        [7.0, 7.0]
+        [7.0, 7.8]
         >>> Tail.of(4.0 - 3.0 * np.log(1 - steps)).beyond(np.array([0.5])).round().tolist()
         [20.0]
         """

@@ -110,16 +110,16 @@ def check_failing_source(make: Callable[[], Source], keys: KeyArray, deadline: f
 
 
 def _named_columns(source: Source, got: Fetched) -> None:
-    """F5: several values come under the names that the source tells."""
+    """F4: several values come under the names that the source tells."""
     names = tuple(getattr(source, "names", ()))
     told = set(getattr(source, "text_names", ()))
-    assert {*got.columns} == {*names}, f"F5: columns {[*got.columns]}, names {[*names]}"
+    assert {*got.columns} == {*names}, f"F4: columns {[*got.columns]}, names {[*names]}"
     texts = {name for name in got.columns if got.columns[name].dtype == object}
-    assert texts == told, f"F5: texts in {sorted(texts)}, and text_names are {sorted(told)}"
+    assert texts == told, f"F4: texts in {sorted(texts)}, and text_names are {sorted(told)}"
     numbers = [got.columns[name] for name in names if name not in texts]
-    assert not names or numbers, "F5: no column of numbers"
+    assert not names or numbers, "F4: no column of numbers"
     same = not names or np.array_equal(numbers[0], got.values, equal_nan=True)
-    assert same, f"F5: values are not those of {names[0]}"
+    assert same, f"F4: values are not those of {names[0]}"
 
 
 def _same(one: Fetched, other: Fetched) -> bool:

@@ -85,6 +85,7 @@ def failed(keys: KeyArray, problem: Problem, seconds: float = 0.0) -> Fetched:
 
     Examples
     --------
+    >>> import numpy as np
     >>> failed(np.array([7, 8]), "late").problems()
     {'late': 2}
     """

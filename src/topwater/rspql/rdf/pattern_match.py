@@ -78,6 +78,7 @@ class Matcher:
 
         Examples
         --------
+        >>> from rdflib import URIRef
         >>> pattern = EventPattern(
         ...     URIRef("x:w"), ((Variable("who"), URIRef("x:saw"), Variable("n")),)
         ... )
