@@ -74,7 +74,9 @@ def test_whatever_a_query_is_called_it_is_one_label(query: str) -> None:
 
 
 def test_a_whole_micro_batch_can_be_read() -> None:
-    found = exposed(asdict(replace(PLAIN, precision=0.5, ndcg=0.5, problems={"late": 1})))
+    found = exposed(
+        asdict(replace(PLAIN, precision=0.5, ndcg=0.5, audited=0.5, problems={"late": 1}))
+    )
     assert len(found) == len(COUNTERS) + len(GAUGES)
 
 

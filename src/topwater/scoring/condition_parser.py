@@ -32,10 +32,14 @@ _SIGNS = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "==", "==": "=="}
 _SIGNS |= {"!=": "!=", "<>": "!="}
 
 
+def _token_at(text: str, start: int) -> re.Match[str] | None:
+    return _TOKEN.match(text, start)
+
+
 class ConditionParser(Parser):
     """The parser of formulas, and above it comparisons and the words between them."""
 
-    token = _TOKEN
+    token_at = staticmethod(_token_at)
     field = "where"
     hints = {
         **Parser.hints,

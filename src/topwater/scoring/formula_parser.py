@@ -47,17 +47,21 @@ class _Token:
     start: int
 
 
+def _token_at(text: str, start: int) -> re.Match[str] | None:
+    return _TOKEN.match(text, start)
+
+
 class Parser:
     """Precedence climbing over a list of tokens that ends with one of kind ``end``.
 
     Attributes
     ----------
-    token, hints, field
-        What a token looks like, what to do about a character that can't be read, and the setting
-        that errors name.
+    token_at, hints, field
+        Finds the token at a place of a text; what to do about a character that can't be read;
+        and the setting that errors name.
     """
 
-    token = _TOKEN
+    token_at = staticmethod(_token_at)
     hints: Mapping[str, str] = _HINTS
     field = "score"
 
@@ -68,7 +72,7 @@ class Parser:
 
     def _tokens(self) -> list[_Token]:
         tokens, start = [], 0
-        while match := self.token.match(self.text, start):
+        while match := self.token_at(self.text, start):
             kind = match.lastgroup or ""
             tokens.append(_Token(kind, match[kind], match.start(kind)))
             start = match.end()
