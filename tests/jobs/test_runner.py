@@ -105,7 +105,7 @@ def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path
     assert [window["rows"][0]["key"] for window in ran(job(folder, sink), spark).windows] == ["ann"]
     assert set(shown(pq.read_table(folder / "out").to_pylist())) == {2, 4, 6}
     with pytest.raises(typer.Exit) as ended, plain_errors():
-        ran(job(folder, sink, "query.window.step=1000"), spark)
+        ran(job(folder, sink, "query.group_by=team"), spark)
     assert ended.value.exit_code == 1
 
 
