@@ -50,3 +50,10 @@ def test_a_setting_in_the_wrong_table_is_told_with_its_own(
         job(tmp_path, "", setting)
     assert caught.value.problem.startswith(f"--set {setting.partition('=')[0]}: no such setting")
     assert caught.value.fix == fix
+
+
+def test_a_budget_where_nothing_is_looked_up_is_told_where_to_look_up(tmp_path: Path) -> None:
+    with pytest.raises(QueryError) as caught:
+        job(tmp_path, "", "query.budget=5")
+    assert caught.value.problem == "--set query.budget: there is nothing to look up"
+    assert "name the remote values in refresh" in caught.value.fix
