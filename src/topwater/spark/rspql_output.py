@@ -16,6 +16,7 @@ from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
 from topwater.rspql.registration import require_single
+from topwater.spark.planned_processor import planned
 from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _changes(rows: DataFrame, operator: str, watched: list[str]) -> DataFrame:
     """What is new in each window, or gone."""
     schema = rows.schema
     keyed = rows.withColumn(_PLACE, F.lit(0)).groupBy(_PLACE)
-    return keyed.transformWithState(Changes(operator, watched), schema, "Append", "None")
+    return keyed.transformWithState(planned(Changes(operator, watched)), schema, "Append", "None")
 
 
 _BEFORE = StructType([StructField("rows", StringType())])

@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 
 from topwater.errors import QueryError
 from topwater.model import Counts
+from topwater.spark.planned_processor import planned
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
@@ -139,7 +140,7 @@ def standing(
     )
     keyed = placed(rows, shards).groupBy(PLACE)
     inside = inside_schema(names, _key_kind(events.schema, key))
-    found = keyed.transformWithStateInPandas(processor, inside, "Append", "None")
+    found = keyed.transformWithStateInPandas(planned(processor), inside, "Append", "None")
     if events.isStreaming:
         found = _observed(found)
     shown = found.filter("told IS NULL").select(*_shown(result, events.schema[time].dataType))

@@ -13,6 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from topwater.monitor.stored_journal import StoredJournal
+from topwater.spark.planned_processor import planned
 from topwater.spark.processor import opened_state
 from topwater.spark.shard_placement import PLACE, places
 
@@ -139,7 +140,7 @@ def write_state(
             own.createDataFrame(table).write.mode("append").parquet(f"{folder}/rows")
         rows = own.readStream.schema(_ROWS).parquet(f"{folder}/rows")
         for joint in (False, True)[: 1 + journals.joint]:
-            processor = StoringProcessor(joint=joint)
+            processor = planned(StoringProcessor(joint=joint))
             rows = rows.groupBy(PLACE).transformWithState(processor, _ROWS, "Append", "None")
         writer = rows.writeStream.format("noop").option("checkpointLocation", f"{folder}/written")
         writer.trigger(availableNow=True).start().awaitTermination()

@@ -38,6 +38,7 @@ from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
 from topwater.spark.joint_processor import JointProcessor, all_in_one
 from topwater.spark.key_expressions import key_inside
+from topwater.spark.planned_processor import planned
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
@@ -186,7 +187,7 @@ def _ranked(
     with workers("monitors"):
         processor = MonitorProcessor(query.to_json(), late=late, **plain)
         keyed = placed(portions, shards).groupBy(PLACE)
-        rows = keyed.transformWithState(processor, schema, "Append", "None")
+        rows = keyed.transformWithState(planned(processor), schema, "Append", "None")
     if shards == 1 or query.group_by is not None:
         return rows
     # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
@@ -194,7 +195,7 @@ def _ranked(
         return rows.repartition(1).mapInArrow(partial(merged, query), schema)
     with workers("joint ranking"):
         ranking = JointProcessor(query.to_json(), **settings)
-        return all_in_one(rows).transformWithState(ranking, schema, "Append", "None")
+        return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
 
 
 def _metrics() -> list[Column]:
