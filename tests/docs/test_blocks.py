@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support import postgres, redis_server
 from tests.support.docs_blocks import Reader
 from tests.support.docs_pages import PAGES, ROOT, Block, blocks, name_of
 
 GROUP = "second_session"  # minutes, as long as all other tests of the warm session take
+
+SERVERS: dict[str, Callable[[], str]] = {
+    "SHOP_DATABASE": lambda: database(),
+    "PLANT_DATABASE": lambda: database(),
+    "FEATURE_STORE": lambda: redis_server.server().url,
+}
+"""What readers are told to set, to the address of a server that they start."""
+
+
+def database() -> str:
+    """A database of the tests' server, by the driver that readers have."""
+    return postgres.server().url().replace("postgresql:", "postgresql+psycopg:", 1)
 
 
 def needs_spark(page: Path) -> bool:
@@ -18,8 +32,12 @@ def needs_spark(page: Path) -> bool:
 
 
 def marks(page: Path) -> list[pytest.MarkDecorator]:
-    """Examples start a Spark of their own, which takes long."""
-    soak = [pytest.mark.soak] if page.is_relative_to(ROOT / "examples") else []
+    """Some examples start a Spark of their own, which takes long."""
+    files = [page, *page.parent.glob("*.py")] if page.is_relative_to(ROOT / "examples") else []
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    heavy = any("topwater run" in text or "topwater.spark" in text for text in texts)
+    heavy = heavy or any(page.parent.glob("*.ipynb"))
+    soak = [pytest.mark.soak] if files and heavy else []
     return soak + ([pytest.mark.spark] if needs_spark(page) else [])
 
 
@@ -32,6 +50,10 @@ def test_the_blocks_run(
 ) -> None:
     if needs_spark(page):
         request.getfixturevalue("spark")  # session() then gives the one that the tests share
+    text = page.read_text(encoding="utf-8")
+    for name, address in SERVERS.items():
+        if name in text:
+            monkeypatch.setenv(name, address())
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     reader = Reader(tmp_path)

@@ -81,6 +81,23 @@ def test_keys_are_data(redis: RedisServer) -> None:
     assert redis.run(("EXISTS", "price:ann"))[0] == 1
 
 
+def test_keys_of_several_columns_have_a_place_for_each(redis: RedisServer) -> None:
+    redis.run(("HSET", "ad:spring:DE", "rate", "0.5"), ("HSET", "ad:a:b:c", "rate", "9"))
+    source = of(redis, key="ad:{campaign}:{country}", parts=["campaign", "country"], value=["rate"])
+    keys = np.empty(4, object)
+    keys[:] = [("spring", "DE"), ("spring", "IT"), ("a:b", "c"), ("a", "b:c")]
+    got = source.fetch(keys)
+    # Two keys that would be called the same are not taken for each other: one has no value.
+    assert got.numbers("rate").tolist() == pytest.approx([0.5, np.nan, np.nan, 9], nan_ok=True)
+    assert got.ok.all()
+    source.take_keys(["campaign", "country"])
+    with pytest.raises(QueryError, match="asks by the parts campaign, country"):
+        source.take_keys(["country", "campaign"])
+    with pytest.raises(QueryError, match="asks by whole keys") as caught:
+        of(redis).take_keys(["campaign", "country"])
+    assert 'key="…:{campaign}:{country}"' in str(caught.value.fix)
+
+
 def test_whole_numbers_and_their_texts_are_one_key(redis: RedisServer) -> None:
     redis.run(("SET", "price:7", "70"))
     assert of(redis).fetch(np.array([7, 8])).values.tolist()[0] == 70.0

@@ -178,6 +178,8 @@ PROGRAMS: dict[str, Callable[[Shell, list[str]], str | None]] = {
     "ls": _printed,
     "jupyter": _opened,
     "run": _script,
+    "docker": _never,
+    "export": _never,
     "git": _never,
     "source": _never,
     "spark-submit": _spark_submit,

@@ -14,6 +14,7 @@ from topwater.errors import QueryError
 from topwater.model import Frozen, Millis
 from topwater.query.checks import check_query
 from topwater.query.key_names import names_of, one_column
+from topwater.query.key_parts import with_key_parts
 from topwater.replica import RefreshSettings
 from topwater.replica.budget import Budget
 from topwater.replica.joins.allowance import Allowance
@@ -183,6 +184,10 @@ class TopKQuery:
         put("refresh", _refresh(refresh, budget, filtered=where is not None))
         if isinstance(self.refresh, JoinSettings) and isinstance(self.key, str):
             put("refresh", self.refresh.ranked_by(self.key))
+        elif isinstance(self.refresh, JoinSettings):
+            took, joins = with_key_parts(self.take, self.refresh, self.key_columns)
+            put("take", took)
+            put("refresh", joins)
         fix = "0 answers no empty window"
         put("empty_windows", whole_of(empty_windows, "empty_windows", 0, fix=fix))
         put("heartbeat", None if heartbeat is None else column_of(heartbeat, "heartbeat"))

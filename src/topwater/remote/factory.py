@@ -178,6 +178,7 @@ def redis(
     value: Places | None = None,
     text: Places | None = None,
     json: bool = False,
+    parts: Sequence[str] | None = None,
     per_request: int | None = None,
     timeout: float = 10.0,
     verify: bool | str = True,
@@ -195,7 +196,7 @@ def redis(
     ----------
     url
         ``redis://ann:${REDIS_PASSWORD}@redis.example:6379/0``, or ``rediss://…``.
-    key, value, text, json
+    key, value, text, json, parts
         What keys are called there, and where in them values and texts are: nothing for numbers
         themselves, fields of a hash, or paths in a document.
     per_request, timeout, verify

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
 from topwater.remote.found_values import Found
 from topwater.remote.json_path import Misfit
 from topwater.remote.json_values import Reader
+from topwater.remote.key_name import KeyName
 from topwater.remote.key_values import NOTHING
 from topwater.remote.wanted_values import Places, Wanted, wanted_values
 from topwater.validation import flag_of, shown
@@ -44,13 +45,18 @@ class Lookup:
     wanted: tuple[Wanted, ...]
     reader: Reader | None = None
     fields: bool = False
+    named: KeyName | None = None
 
     @staticmethod
     def of(
         key: Any = _PLACE, value: Places | None = None, text: Places | None = None,
-        json: bool = False,
+        json: bool = False, parts: Sequence[str] | None = None,
     ) -> Lookup:  # fmt: skip
-        """A checked look-up."""
+        """A checked look-up; ``parts`` are the columns of keys that have several."""
+        if parts is not None:
+            named = KeyName.of(key, parts)
+            whole = Lookup.of(_PLACE, value, text, json)
+            return replace(whole, key=named.template, named=named)
         if not isinstance(key, str) or not key:
             raise QueryError(f"{shown(key)} is not a key", field="key", fix=_KEY)
         in_hash = isinstance(value, str) and value == _PLACE and not flag_of(json, "json")
@@ -67,12 +73,19 @@ class Lookup:
 
     def name(self, text: str) -> bytes:
         """What a key is called on the server. ``UnicodeEncodeError`` if it can't be."""
+        if self.named is not None:
+            return self.named.filled(text).encode()
         return self.key.replace(_PLACE, text).encode()
+
+    def can_name(self, text: str) -> bool:
+        """Whether a key has a name there, which no other key has."""
+        plain = not any("\ud800" <= each <= "\udfff" for each in text)
+        return plain and (self.named is None or self.named.fits(text))
 
     @property
     def in_hash(self) -> bool:
         """Whether all keys are fields of one hash."""
-        return _PLACE not in self.key
+        return self.named is None and _PLACE not in self.key
 
     def commands(self, texts: Sequence[str]) -> list[Command]:
         """What to send for keys, all at once."""

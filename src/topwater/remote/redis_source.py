@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from topwater.errors import SourceError
+from topwater.errors import QueryError, SourceError
 from topwater.model import Fetched, Key, KeyArray
 from topwater.problems import Problem
 from topwater.remote.database_address import Unset
 from topwater.remote.found_values import Found
-from topwater.remote.key_values import failed, key_text, require_one_column
+from topwater.remote.key_values import failed, key_text
 from topwater.remote.look import Look, excerpt, key_shown, look_of
 from topwater.remote.redis_client import Address, Trip, problem_of
 from topwater.remote.redis_lookup import Lookup, said
@@ -42,7 +42,8 @@ class RedisSource:
         ``redis://ann:${REDIS_PASSWORD}@redis.example:6379/0``, or ``rediss://…`` for TLS.
         ``${NAME}`` is the environment variable NAME, read at each connecting, and nowhere kept.
     key
-        What a key is called on the server: ``"user:{key}"``.
+        What a key is called on the server: ``"user:{key}"``; of keys with several columns, with a
+        place for each: ``"ad:{campaign}:{country}"``.
     value
         Nothing if the key itself holds the number; or a field of its hash, a list of them, or a
         mapping of names to them. ``"{key}"``, with ``key="prices"``, if all keys are fields of
@@ -51,6 +52,10 @@ class RedisSource:
         The same for texts, which are shown.
     json
         Whether the key holds a document in JSON.
+    parts
+        The columns of keys that have several, in their order: ``["campaign", "country"]``. A key
+        that would be called as another one is, as ``("a:b", "c")`` and ``("a", "b:c")`` would be,
+        is not asked for, and has no value.
     per_request
         How many keys a trip is for: 500, unless told otherwise.
     timeout
@@ -74,12 +79,13 @@ class RedisSource:
         value: Places | None = None,
         text: Places | None = None,
         json: bool = False,
+        parts: Sequence[str] | None = None,
         per_request: int | None = None,
         timeout: float = 10.0,
         verify: bool | str = True,
     ) -> None:
         self._address = Address.of(url, verify)
-        self._lookup = Lookup.of(key, value, text, json)
+        self._lookup = Lookup.of(key, value, text, json, parts)
         self.names = names_of(self._lookup.wanted)
         self.text_names = text_names_of(self._lookup.wanted)
         self.most = most_of(per_request, 500, MOST)
@@ -103,8 +109,19 @@ class RedisSource:
         return f"RedisSource({self._address.shown!r}, key={self._lookup.key!r})"
 
     def take_keys(self, columns: Sequence[str]) -> None:
-        """Raise unless keys are of one column: each is one text."""
-        require_one_column(columns)
+        """Raise unless it can be asked by keys of these columns."""
+        own = () if self._lookup.named is None else self._lookup.named.parts
+        if tuple(columns) == own or not (own or len(columns) > 1):
+            return
+        told = f"the parts {', '.join(own)}" if own else "whole keys"
+        places = "".join(f":{{{column}}}" for column in columns)
+        raise QueryError(
+            f"asks by {told}, and keys of the query have {', '.join(columns)}",
+            field="source.parts",
+            fix=f'write key="…{places}", and name these columns in this order in parts'
+            if len(columns) > 1
+            else "write {key} in key, and leave parts out",
+        )
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, within ``deadline`` seconds, by one trip."""
@@ -112,7 +129,7 @@ class RedisSource:
         if len(keys) > self.most:
             raise ValueError(f"{len(keys)} keys in a request of at most {self.most}")
         texts = [key_text(key) for key in keys.tolist()]
-        asked = [*dict.fromkeys(text for text in texts if _can_be_sent(text))]
+        asked = [*dict.fromkeys(text for text in texts if self._lookup.can_name(text))]
         seconds = self._timeout if deadline is None else min(deadline, self._timeout)
         late: Problem = "late" if deadline is not None and deadline <= self._timeout else "timeout"
         if not seconds > 0:
@@ -290,10 +307,6 @@ def _without(got: Fetched, texts: list[str], lost: Mapping[str, BaseException]) 
         rows = np.array([row for row, each in enumerate(texts) if each == text])
         got = got.put(rows, failed([text] * len(rows), {text}, told, 0.0))
     return got
-
-
-def _can_be_sent(text: str) -> bool:
-    return not any("\ud800" <= each <= "\udfff" for each in text)
 
 
 def _text(value: Any) -> Any:

@@ -20,8 +20,9 @@ def test_a_mapping_says_from_where() -> None:
 
 def test_it_survives_json() -> None:
     join = Join.of(
-        {"remote": ["a", "b"], "from": "x", "per": {"1 min": 60}, "default": {"a": 1}, "hint": True}
-    )
+        {"remote": ["a", "b"], "from": "x", "per": {"1 min": 60}, "default": {"a": 1}, "hint": True,
+         "noise": "2 %"}
+    )  # fmt: skip
     assert Join.of(json.loads(json.dumps(join.to_dict()))) == join
 
 
@@ -47,6 +48,7 @@ def test_requests_cost_by_how_many_there_are() -> None:
         ({"remote": "a", "per": {"1 d": 0.5}}, "less than one look-up"),
         ({"remote": "a", "default": {"b": 1}}, "not among the remote values a"),
         ({"remote": "a", "form": "shop"}, "refresh.form: no such setting"),
+        ({"remote": "a", "noise": "2"}, "neither a number nor a share"),
         ({"from": "shop"}, "names no remote value"),
     ],
 )

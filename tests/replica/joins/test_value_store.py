@@ -54,3 +54,11 @@ def test_facts_are_taken_over() -> None:
     assert again.facts() == store.facts()
     store.forget(slots)
     assert len(store.replica) == 0
+
+
+def test_what_is_within_the_noise_is_no_change() -> None:
+    store = ValueStore(Join(("price",), noise="2 %"), "price", FRAME, KeySlots())
+    slots = store.replica.lend(np.arange(2))
+    told(store, slots, [100.0, 100.0], 1_000)
+    told(store, slots, [105.0, 107.0], 2_000)
+    assert store.replica.value[slots].tolist() == [100.0, 107.0]

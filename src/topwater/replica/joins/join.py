@@ -10,6 +10,7 @@ from typing import Any
 from topwater.errors import QueryError
 from topwater.model import Frozen
 from topwater.replica.joins.quota import NO_LIMITS, limits_of
+from topwater.replica.noise import Noise
 from topwater.validation import checked_call, column_of, flag_of, made_from, number_of, shown
 
 SOURCE = "source"
@@ -44,6 +45,9 @@ class Join:
         of some; None leaves such keys out.
     hint
         Whether an event is taken for a hint that the values changed.
+    noise
+        By how much looks at an unchanged value differ: a standard deviation, or a share of the
+        value as ``"2 %"``. What differs by no more than three of them is no change.
     """
 
     remote: tuple[str, ...]
@@ -54,6 +58,7 @@ class Join:
     per: Frozen[float] = NO_LIMITS
     default: float | Frozen[float] | None = None
     hint: bool = False
+    noise: float | str | None = None
 
     def __post_init__(self) -> None:
         put = functools.partial(object.__setattr__, self)
@@ -67,6 +72,8 @@ class Join:
         put("per", limits_of(self.per, "refresh.per", least=1.0))
         put("default", _default(self.default, self.remote))
         flag_of(self.hint, "refresh.hint")
+        if self.noise is not None:
+            Noise.of(self.noise)
 
     @property
     def label(self) -> str:
@@ -118,6 +125,7 @@ class Join:
             "per": dict(self.per),
             "default": default,
             "hint": self.hint,
+            "noise": self.noise,
         }
 
 

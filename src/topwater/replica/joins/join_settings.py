@@ -164,13 +164,13 @@ def _joins(given: Any) -> tuple[Join, ...]:
 def _of_one(given: RefreshSettings) -> JoinSettings:
     """One value's settings, for a query that has a filter."""
     usual = RefreshSettings(given.remote)
-    for name in ("policy", "spare", "refresh_from", "estimator", "limit"):
+    for name in ("policy", "spare", "refresh_from", "estimator", "limit", "audit"):
         if getattr(given, name) != getattr(usual, name):
             raise QueryError(
                 f"a filter goes with the policy 'worth' alone, and {name!r} belongs to others",
                 field=f"refresh.{name}",
                 fix="leave it out, or leave out the filter",
             )
-    join = Join((given.remote,), default=given.default, hint=given.hint)
+    join = Join((given.remote,), default=given.default, hint=given.hint, noise=given.noise)
     budget = Allowance.of(given.budget)
     return JoinSettings((join,), budget, given.aim, given.seed, given.memory)

@@ -260,6 +260,9 @@ class JoinedRefresher:
             missed=target is not None and accuracy[0] < target,
             without_value=without,
             nothing_usable=in_vain or (without > 0 and not knows),
+            noisy=any(
+                each.learners.noise.noisy for store in self.stores for each in store.stores.values()
+            ),
         )
 
     def _remotes(self, values: RowValues, rows: IntArray) -> list[dict[str, Remote]]:

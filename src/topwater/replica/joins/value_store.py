@@ -12,6 +12,7 @@ from topwater.replica.joins.join import Join
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Polls
+from topwater.replica.noise import Noise
 from topwater.replica.policies import resolve
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.remote_values import RemoteValues
@@ -67,6 +68,7 @@ class ValueStore:
             name, default=join.default_of(name), seed=frame.seed, hint=join.hint
         )
         self.name = name
+        self._noise = None if join.noise is None else Noise.of(join.noise)
         self.replica = replica = Replica()
         replica.index = index
         self.values = RemoteValues(replica, settings.default)
@@ -80,6 +82,8 @@ class ValueStore:
         replica.enter(slots, asked.window, asked.now, asked.last_event)
         again = replica.known(slots)[good]
         before, fetched, hinted = replica.value[slots], replica.fetched[slots], replica.hints[slots]
+        if self._noise is not None:
+            values = np.where(self._noise.hides(before, values), before, values)
         replica.miss(slots[~good], asked.now, why[~good])
         changed = replica.put(slots[good], values[good], asked.now, why[good])
         polls = Polls(
