@@ -305,7 +305,12 @@ class Changes(RuleBasedStateMachine):
 
 
 TestChanges = Changes.TestCase
-TestChanges.settings = settings(max_examples=150, stateful_step_count=25, deadline=None)
+TestChanges.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.soak
+class TestChangesForLong(Changes.TestCase):
+    settings = settings(max_examples=800, stateful_step_count=40, deadline=None)
 
 
 # The contract's form.

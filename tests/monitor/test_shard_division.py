@@ -32,11 +32,23 @@ plans = st.lists(st.sampled_from([1, 2, 3, 4, 16]), min_size=6, max_size=6)
 
 
 @pytest.mark.parametrize("name", EXACT)
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(plan=plans, seed=st.integers(0, 50))
 def test_exact_answers_do_not_depend_on_when_shards_change(
     name: str, plan: list[int], seed: int
 ) -> None:
+    require_equal_answers(name, plan, seed)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", EXACT)
+@settings(max_examples=100, deadline=None)
+@given(plan=plans, seed=st.integers(0, 1_000))
+def test_nor_in_many_streams(name: str, plan: list[int], seed: int) -> None:
+    require_equal_answers(name, plan, seed)
+
+
+def require_equal_answers(name: str, plan: list[int], seed: int) -> None:
     each = scenario(name, seed)
     found, counted = run(each, plan)
     fresh, expected = run(each, [plan[-1]] * len(plan))
@@ -45,7 +57,7 @@ def test_exact_answers_do_not_depend_on_when_shards_change(
 
 
 @pytest.mark.parametrize("policy", ["worth", "rnd"])
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(plan=plans, seed=st.integers(0, 50))
 def test_with_an_unlimited_budget_answers_do_not_either(
     policy: str, plan: list[int], seed: int
@@ -64,11 +76,24 @@ def test_with_an_unlimited_budget_answers_do_not_either(
 
 @pytest.mark.parametrize("name", BOUNDED)
 @pytest.mark.parametrize("carry_over", [False, True])
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(plan=plans, seed=st.integers(0, 50))
 def test_a_budget_is_never_exceeded(
     name: str, carry_over: bool, plan: list[int], seed: int
 ) -> None:
+    require_budget(name, plan, seed, carry_over=carry_over)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", BOUNDED)
+@pytest.mark.parametrize("carry_over", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(plan=plans, seed=st.integers(0, 1_000))
+def test_nor_is_it_in_many_streams(name: str, carry_over: bool, plan: list[int], seed: int) -> None:
+    require_budget(name, plan, seed, carry_over=carry_over)
+
+
+def require_budget(name: str, plan: list[int], seed: int, *, carry_over: bool) -> None:
     each = with_refresh(scenario(name, seed), budget=Budget(4, carry_over=carry_over))
     found, counted = run(each, plan)
     fetched = [0 if each.freshness is None else each.freshness.fetched for each in found]
@@ -84,7 +109,7 @@ def test_a_budget_is_never_exceeded(
 
 
 @pytest.mark.parametrize("kept", ["panes+n", "topk+n"])
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(plan=plans, seed=st.integers(0, 50))
 def test_what_a_list_calls_exact_is_the_truth(kept: str, plan: list[int], seed: int) -> None:
     each = with_refresh(scenario("listed", seed), budget=Budget.of(None))

@@ -103,4 +103,9 @@ class AllLists(RuleBasedStateMachine):
 
 
 TestAllLists = AllLists.TestCase
-TestAllLists.settings = settings(max_examples=120, stateful_step_count=25, deadline=None)
+TestAllLists.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+@pytest.mark.soak
+class TestAllListsForLong(AllLists.TestCase):
+    settings = settings(max_examples=600, stateful_step_count=40, deadline=None)
