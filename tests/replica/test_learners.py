@@ -24,14 +24,14 @@ def taught(policy: str, **more: Any) -> Refresher:
 def test_worth_elects_by_the_beliefs_that_estimates_use() -> None:
     learners = refresher_of(policy="worth").learners
     assert learners.beliefs is learners.policy
-    assert learners.parts() == [learners.policy]
+    assert learners.parts() == [learners.policy, learners.said]
 
 
 def test_other_policies_have_the_beliefs_beside_them() -> None:
     learners = refresher_of(policy="wbm").learners
     assert isinstance(learners.beliefs, Worth)
     assert learners.rates is not None
-    assert learners.parts() == [learners.policy, learners.beliefs, learners.rates]
+    assert learners.parts() == [learners.policy, learners.said, learners.beliefs, learners.rates]
     assert refresher_of(policy="lru").learners.rates is None
 
 

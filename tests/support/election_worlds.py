@@ -87,6 +87,8 @@ class Workload:
         Whether keys are text.
     seeded
         What share of the values is known from the start.
+    telling
+        Whether the stream says more of keys whose values were great at the start.
     """
 
     seed: int
@@ -102,6 +104,7 @@ class Workload:
     seeded: float = 0.0
     failing: float = 0.0
     lacking: float = 0.0
+    telling: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
 
     def made(self, kind: type[Any]) -> Any:
@@ -120,6 +123,8 @@ class Workload:
             end = self.windows.window(window).end
             present = np.flatnonzero(rng.random(self.keys) < self.busy)
             stream = rng.exponential(3.0, len(present))
+            if self.telling:
+                stream *= np.exp(3.0 * _chance(present * 1_000, self.seed + 1))
             stream = np.floor(stream) + 1 if self.whole else stream
             stream[rng.random(len(present)) < self.bad] = np.nan
             spoke = end - rng.integers(0, self.windows.width, len(present))

@@ -248,7 +248,8 @@ class FullRefresher(Refresher):
         chances = population.in_worlds(_WORLDS, another)
         if population.usable:
             third = np.random.default_rng([self.settings.seed, view.index, 3])
-            worlds[:, ~known] = population.drawn(chances, int((~known).sum()), third)
+            times = population.likeness.times(full_said(self._score_at(view), rows[~known]))
+            worlds[:, ~known] = times * population.drawn(chances, len(times), third)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
         scores = self.terms.scores(columns, worlds.ravel()).reshape(worlds.shape)
         # So is what is expected beyond the first keys.
@@ -258,6 +259,13 @@ class FullRefresher(Refresher):
             more = others.best(chances / population.chances, k + 8, another)
             scores = np.concatenate([scores, more], axis=1)
         return full_fare(scores, min(k, len(order)), k)
+
+    def _score_at(self, view: WindowView) -> Callable[[IntArray, FloatArray], FloatArray]:
+        def score_at(rows: IntArray, remote: FloatArray) -> FloatArray:
+            columns = {name: column[rows] for name, column in view.values.items()}
+            return self.terms.scores(columns, remote)
+
+        return score_at
 
     def _moved(self, slots: IntArray, values: FloatArray, now: Millis) -> Moved:
         beliefs = self.learners.beliefs
@@ -285,6 +293,16 @@ def full_explored(proposal: FullProposal, unknown: IntArray, allowance: int, see
     order = unknown[np.lexsort((proposal.keys[unknown], -lots[unknown]))]
     drawn = {int(lots[row]): int(row) for row in reversed(order[:count])}
     return np.array(sorted(drawn.values()), np.int64)
+
+
+def full_said(score_at: Callable[[IntArray, FloatArray], FloatArray], rows: IntArray) -> FloatArray:
+    """What the stream says of rows: the first part of a score that is left with 0, or with 2."""
+    found = np.full(len(rows), np.nan)
+    for remote in (2.0, 0.0):
+        part = np.abs(score_at(rows, np.full(len(rows), remote)))
+        some = np.isfinite(part) & (part > 0)
+        found[some] = np.log2(part[some])
+    return found
 
 
 def _bits(score: float, alone: bool) -> int:
@@ -355,12 +373,13 @@ class FullWorth:
 
     def _loss_by_cell(self, rows: IntArray) -> FloatArray:
         """Keys that score alike stand for each other: of each cell the one that scores best."""
-        proposal, points = self.proposal, self.proposal.population.points
+        proposal, population = self.proposal, self.proposal.population
+        times = population.likeness.times(full_said(proposal.score_at, rows))
         now = np.append(proposal.ranking, -np.inf)[proposal.position[rows]]
         scores = np.maximum(now, -1e300)
         high = scores
         if not proposal.by_one:
-            high = proposal.score_at(rows, np.full(len(rows), proposal.population.high))
+            high = proposal.score_at(rows, population.high * times)
             high = np.where(np.isfinite(high), high, -1e300)
         cells: dict[tuple[int, int], list[int]] = {}
         for at, pair in enumerate(zip(scores.tolist(), high.tolist(), strict=True)):
@@ -368,9 +387,10 @@ class FullWorth:
         loss = np.empty(len(rows))
         for members in cells.values():
             best = max(members, key=lambda at: (scores[at], high[at]))
+            points = population.points * times[best]
             found = proposal.score_at(np.repeat(rows[best], len(points)), points)
             found = np.where(np.isfinite(found), found, -np.inf)[None]
-            tried = Tried(found, proposal.population.chances[None])
+            tried = Tried(found, population.chances[None])
             loss[members] = self._loss(rows[[best]], tried)
         return loss
 
@@ -407,7 +427,9 @@ class FullWorth:
         beliefs, hinted = self.rates.of(slots, seconds), proposal.hinted[rows]
         stale = self.rates.stale(beliefs, seconds, hinted)
         changes = self.rates.changes(beliefs, seconds, hinted, stale)
-        return self.policy.moved(slots, value, Passed(seconds, stale, changes, proposal.population))
+        times = proposal.population.likeness.times(full_said(proposal.score_at, rows))
+        passed = Passed(seconds, stale, changes, proposal.population, times)
+        return self.policy.moved(slots, value, passed)
 
     def _could_score(self, rows: IntArray) -> Tried:
         could_be, chances = self._moved(rows).points()

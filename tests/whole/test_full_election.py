@@ -66,6 +66,17 @@ def test_a_large_window(score: str, spread: str, seeded: float) -> None:
     run_both(replace(workload, settings={"budget": 1_000}), 2)
 
 
+@pytest.mark.parametrize(("score", "whole"), [("product", True), ("sum", False)])
+def test_what_the_stream_says_tells_of_values(score: str, whole: bool) -> None:
+    workload = Workload(41, score, "heavy", keys=900, whole=whole, telling=True, k=10)
+    workload = replace(workload, settings={"budget": 60})
+    run_both(workload, 6)
+    refresher = workload.made(Refresher)
+    for view in workload.views(6):
+        refresher.refresh(view)
+    assert refresher.values.population.likeness.tells
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("seeded", [0.03, 0.999])
 def test_a_window_of_680_000_keys(seeded: float) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.border import BLOCK, JUDGED, WIDE, Border, Tried
+from topwater.replica.likeness import times_as_great
 from topwater.replica.number_order import nth_greatest
 from topwater.replica.possible_worlds import drawn_moves, gain_of_knowing
 from topwater.replica.prospects import MOST_LATER, Outlook, Prospects
@@ -124,13 +125,15 @@ class Appraisal:
         proposal, trials = self._proposal, self._proposal.trials
         population = proposal.population
         scores = np.maximum(proposal.places.score_of(rows), -_GREATEST)
+        times = times_as_great(population.likeness, trials.score_at, rows)
         others = None
         if not trials.by_one:
-            others = trials.score_at(rows, np.full(len(rows), population.high))
+            high = population.high * (np.ones(len(rows)) if times is None else times)
+            others = trials.score_at(rows, high)
             others = np.where(np.isfinite(others), others, -_GREATEST)
         cells = Cells.of(scores, others)
         could = UnseenScores.of(
-            cells, population, lambda first, remote: trials.score_at(rows[first], remote)
+            cells, population, lambda first, remote: trials.score_at(rows[first], remote), times
         )
         chances = np.broadcast_to(could.chances, could.scores.shape)
         loss = self._border.loss(rows[cells.first], Tried(could.scores, chances))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.replica.likeness import times_as_great
+from topwater.replica.population import NOBODY
 from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.utility import Aim, Utility
 from topwater.replica.ways_to_move import Passed
@@ -100,12 +102,12 @@ class Border:
         """What the values of these rows could be after a change."""
         proposal = self._proposal
         outlook = self._prospects.of(rows)
-        passed = Passed(
-            seconds_since(proposal.at("fetched", rows), proposal.now),
-            outlook.stale,
-            outlook.changes,
-            proposal.population,
-        )
+        seconds, population = seconds_since(proposal.at("fetched", rows), proposal.now), NOBODY
+        times = None
+        if np.isinf(seconds).any():
+            population = proposal.population
+            times = times_as_great(population.likeness, proposal.trials.score_at, rows)
+        passed = Passed(seconds, outlook.stale, outlook.changes, population, times)
         return self._beliefs.moved(proposal.slots[rows], self._usual(rows), passed)
 
     def may_matter(self, rows: IntArray) -> BoolArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
+from topwater.replica.likeness import times_as_great
 from topwater.replica.places import by_key
 from topwater.replica.population import NOBODY, Population
 from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
@@ -144,15 +145,24 @@ class Estimates:
             columns = {name: each[at] for name, each in view.values.items()}
             return self._terms.scores(columns, remote.ravel()).reshape(remote.shape)
 
+        times = self._times(view, rows)
         second = None
         if len(view.values) > 1:
-            highs = np.full((len(rows), 1), population.high)
-            second = score_at(np.arange(len(rows)), highs)[:, 0]
+            highs = population.high * (np.ones(len(rows)) if times is None else times)
+            second = score_at(np.arange(len(rows)), highs[:, None])[:, 0]
             second = np.where(np.isfinite(second), second, scores[rows])
         cells = Cells.of(scores[rows], second)
-        best = UnseenScores.of(cells, population, score_at).crowd(0.5)
+        best = UnseenScores.of(cells, population, score_at, times).crowd(0.5)
         least = cells.by_the_least(scores[rows], second)
-        return best.and_more(UnseenScores.of(least, population, score_at).crowd(0.5))
+        return best.and_more(UnseenScores.of(least, population, score_at, times).crowd(0.5))
+
+    def _times(self, view: WindowView, rows: IntArray) -> FloatArray | None:
+        """How many times as great the values of rows are, by what the stream says of them."""
+
+        def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
+            return self._terms.scores({n: each[which] for n, each in view.values.items()}, remote)
+
+        return times_as_great(self._values.population.likeness, score_at, rows)
 
     def _of_far(self, view: WindowView, rows: IntArray) -> Crowd:
         """Keys that were read but are far from the answer, by some of them."""
@@ -192,6 +202,9 @@ class Estimates:
         unseen = np.flatnonzero(~replica.known(slots))
         if chances.size and len(unseen):
             drawn = values.population.drawn(chances, len(unseen), self._rng(view, 3))
+            times = self._times(view, rows[unseen])
+            if times is not None:
+                drawn = drawn * times
             which = np.tile(unseen, len(worlds))
             worlds[:, unseen] = score_at(which, drawn.ravel()).reshape(drawn.shape)
         return worlds

@@ -14,6 +14,7 @@ from topwater.replica.noise import NoiseWatch
 from topwater.replica.policies import PolicyEntry
 from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.rate_estimators import Known, RateEstimator, estimators
+from topwater.replica.slot_columns import SlotTable
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.worth import Worth
@@ -45,6 +46,9 @@ class Learners:
         Estimated change rates, if the policy needs them.
     noise
         Whether values are another number at each look.
+    said
+        What the stream said of each key when it was first looked up; see
+        :mod:`~topwater.replica.likeness`.
     """
 
     def __init__(self, terms: Terms, replica: Replica, entry: PolicyEntry) -> None:
@@ -54,6 +58,7 @@ class Learners:
         self.beliefs = self.policy if isinstance(self.policy, Worth) else Worth(settings.seed)
         self.beliefs.aim = settings.aim
         self.noise = NoiseWatch()
+        self.said = SlotTable("said", 1, empty=np.nan, dtype=np.float16)
         self.beliefs.rates = RateBeliefs(terms.windows.step, hints=settings.hint)
         self.rates: RateEstimator | None = None
         if entry.needs_rates and settings.estimator is not None:
@@ -84,6 +89,10 @@ class Learners:
         # By arrival: slots are numbered otherwise after a restart.
         shuffled = self._replica.arrival[slots].astype(np.uint64) * _ODD
         return np.asarray(slots[shuffled < np.uint64(SAMPLE / len(slots) * 2.0**64)])
+
+    def hear(self, slots: IntArray, said: FloatArray) -> None:
+        """Keep what the stream says of keys that are looked up for the first time."""
+        self.said.put(slots, said[:, None])
 
     def meet(self, values: FloatArray) -> None:
         """Learn from new keys' values, as long as no change was observed; of all that is known."""
@@ -123,7 +132,7 @@ class Learners:
 
     def parts(self) -> list[Any]:
         """Each of them once."""
-        parts: list[Any] = [self.policy]
+        parts: list[Any] = [self.policy, self.said]
         if self.beliefs is not self.policy:
             parts.append(self.beliefs)
         return parts if self.rates is None else [*parts, self.rates]

@@ -27,6 +27,7 @@ from topwater.model import (
 )
 from topwater.problems import STATED
 from topwater.protocols import Seeks, Source
+from topwater.replica.likeness import said
 
 if TYPE_CHECKING:
     from topwater.replica.budget import Purse
@@ -228,6 +229,11 @@ class Fetcher:
         )
         self._learners.observe(polls)
         if not again.all():
+            first = np.flatnonzero(good)[~again]
+            # Only rows of the window have a score.
+            spoke = proposal.at("last_event", rows[first])
+            first = first[spoke > proposal.now - proposal.width]
+            self._learners.hear(slots[first], said(proposal.score_at, rows[first]))
             self._learners.meet(replica.numbers())
 
 

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from topwater.model import FloatArray
+from topwater.replica.likeness import ALIKE, Likeness
 from topwater.replica.tails import Tail
 
 FEWEST = 16
@@ -38,7 +39,9 @@ class Population:
     Attributes
     ----------
     known
-        The values it was made from, ascending.
+        The values it was made from, ascending; as if the stream said the same of all their keys.
+    likeness
+        How values go with what the stream says of a key.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Population:
     """
 
     known: FloatArray
+    likeness: Likeness = ALIKE
 
     @property
     def usable(self) -> bool:

@@ -100,8 +100,8 @@ class Refresher:
         self.settings = settings
         self.terms = terms = Terms(settings, score, windows, k)
         self.replica = replica = Replica(settings.limit, settings.memory)
-        self.values = values = RemoteValues(replica, settings.default)
         self.learners = learners = Learners(terms, replica, entry)
+        self.values = values = RemoteValues(replica, settings.default, learners.said)
         replica.learnt = learners.bytes_per_key
         self.purse = Purse(settings.budget, shard)
         proposer = settings.refresh_from or proposer

@@ -6,8 +6,10 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray
 from topwater.problems import FAILED, NEVER
+from topwater.replica.likeness import Likeness
 from topwater.replica.number_order import SortedNumbers
 from topwater.replica.population import Population
+from topwater.replica.slot_columns import SlotTable
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
 
@@ -27,15 +29,21 @@ class RemoteValues:
         What is remembered.
     default
         The value of keys that the remote side does not know.
+    said
+        What the stream said of keys that were looked up.
     """
 
-    def __init__(self, replica: Replica, default: float | None = None) -> None:
+    def __init__(
+        self, replica: Replica, default: float | None = None, said: SlotTable | None = None
+    ) -> None:
         self._replica = replica
         self._default = default
+        self._said = said
         self._edition: tuple[int, int] | None = None
         self._by_row = np.empty(0)
         self._known = SortedNumbers()
         self._population = Population(np.empty(0))
+        self._middle = 0.0
 
     def of_slots(self, slots: IntArray) -> FloatArray:
         """The value of the key in each slot.  O(slots), and O(keys known) if they changed."""
@@ -52,9 +60,22 @@ class RemoteValues:
         if self._edition != self._replica.edition:
             known = self._known.update(self._replica.value.data)
             # A copy: the numbers are moved when they are next updated.
-            self._population = Population(known.copy())
+            self._population = self._of(known.copy())
             self._by_row = self._taken()
             self._edition = self._replica.edition
+
+    def _of(self, known: FloatArray) -> Population:
+        """What these values tell of others, by what the stream said of their keys."""
+        self._middle = Population(known).median
+        if self._said is None:
+            return Population(known)
+        value = self._replica.value.data
+        rows = np.flatnonzero(np.isfinite(value))
+        said = self._said.at(self._replica.watched.slot_of[rows].astype(np.int64))[:, 0]
+        likeness = Likeness.of(said, value[rows])
+        if not likeness.tells:
+            return Population(known)
+        return Population(np.sort(value[rows] / likeness.times(said)), likeness)
 
     def _taken(self) -> FloatArray:
         """What is taken for the value in each row of the replica."""
@@ -102,4 +123,4 @@ class RemoteValues:
         """The median of the values known."""
         if not len(self._population.known):
             return self._default or 0.0
-        return self._population.median
+        return self._middle

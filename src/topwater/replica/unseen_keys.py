@@ -97,10 +97,15 @@ class UnseenScores:
         cells: Cells,
         population: Population,
         score_at: Callable[[IntArray, FloatArray], FloatArray],
+        times: FloatArray | None = None,
     ) -> UnseenScores:
-        """Found by scoring the rows that stand for cells with every point."""
-        points = population.points
-        remote = np.tile(points, (len(cells.first), 1))
+        """Found by scoring the rows that stand for cells with every point.
+
+        ``times`` tells of each row how many times as great its values are, by what the stream says.
+        """
+        remote = np.tile(population.points, (len(cells.first), 1))
+        if times is not None:
+            remote *= times[cells.first, None]
         scores = score_at(cells.first, remote)
         return UnseenScores(
             cells, np.where(np.isfinite(scores), scores, -np.inf), population.chances

@@ -75,12 +75,15 @@ class Passed(NamedTuple):
         often they changed, if they did.
     population
         What those could be that never were.
+    times
+        How many times as great those are, by what the stream says of them; None for once.
     """
 
     seconds: FloatArray
     stale: FloatArray
     changes: FloatArray
     population: Population
+    times: FloatArray | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +116,18 @@ class Moved:
         shape = len(self.center), POINTS
         return values.reshape(shape), chances.reshape(shape)
 
-    def with_unseen(self, unseen: BoolArray, draws: FloatArray) -> Moved:
-        """The same where some values were never read: each could be any of these."""
+    def with_unseen(
+        self, unseen: BoolArray, draws: FloatArray, times: FloatArray | None = None
+    ) -> Moved:
+        """The same where some values were never read: each could be any of these, or times it."""
         if not unseen.any():
             return self
         first = np.arange(COUNT) == 0
         ours = unseen[:, None]
+        scale = first if times is None else first * times[:, None]
         return Moved(
             np.where(ours, np.where(first, 0.0, self.center), self.center),
-            np.where(ours, first, self.scale),
+            np.where(ours, scale, self.scale),
             np.where(ours, first, self.weight),
             np.where(ours & first, len(self.draws), self.ring),
             (*self.draws, draws),

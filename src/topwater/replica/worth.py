@@ -75,7 +75,7 @@ class Worth:
         unseen = np.isinf(passed.seconds)
         if not unseen.any() or not passed.population.usable:
             return moved
-        return moved.with_unseen(unseen, passed.population.draws)
+        return moved.with_unseen(unseen, passed.population.draws, passed.times)
 
     def passed(self, slots: IntArray, now: Millis, replica: Replica, of: Population) -> Passed:
         """What has happened to values since they were read."""
