@@ -295,7 +295,7 @@ def test_services_and_brokers_that_do_not_answer(folder: Path) -> None:
     broker = 'stream={kind="mqtt", url="mqtt://127.0.0.1:9", topics=["t"], spool="s", '
     columns = 'schema="user string, at timestamp"}'
     said = told("run", "job.toml", "--check", *asked, "--set", broker + columns, code=1)
-    assert "nobody answers at 127.0.0.1:9" in said
+    assert "nothing answers at 127.0.0.1:9" in said
 
 
 def test_a_stream_without_an_end_has_no_once(folder: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_server_where_nobody_is(tmp_path: Path, port: int) -> None:
         closed.bind(("127.0.0.1", 0))
         nobody = closed.getsockname()[1]
         wrong = reading(tmp_path, f"127.0.0.1:{port}", f"127.0.0.1:{nobody}")
-        with pytest.raises(SourceError, match=f"nobody answers at 127.0.0.1:{nobody}"):
+        with pytest.raises(SourceError, match=f"nothing answers at 127.0.0.1:{nobody}"):
             checked(wrong, Display(wrong, None, None))
 
 

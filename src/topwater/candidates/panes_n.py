@@ -175,7 +175,7 @@ class Spare:
         return certainty(self.known(window), self.ceiling(window), self.k)
 
     def _choose_anew(self, pool: Candidates) -> None:
-        """Nothing arrives, so nobody becomes vague."""
+        """Nothing arrives, so no item becomes vague."""
         self._kept = pool.take(self._choose(pool, _NONE, np.zeros(len(pool), np.bool_)))
 
     def _choose(self, pool: Candidates, beaten: IntArray, vague: BoolArray) -> IntArray:

@@ -75,7 +75,7 @@ def plugged_command(name: str) -> Any:
     Raises
     ------
     KeyError
-        If nobody has such a command.
+        If no plug-in has such a command.
     """
     entry = next(iter(entry_points(group=GROUP, name=name)), None)
     if entry is not None:

@@ -84,7 +84,7 @@ def _show_traceback(error: BaseException, wanted: bool) -> None:
 
 
 def _end_output() -> None:
-    """Ctrl-C also ends who reads our output, as ``tee`` does."""
+    """Ctrl-C also ends the process that reads our output, such as ``tee``."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:

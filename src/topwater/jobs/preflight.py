@@ -108,7 +108,7 @@ def _reach(server: Address) -> None:
             pass
     except OSError as error:
         raise SourceError(
-            f"nobody answers at {server} ({error.strerror or error})",
+            f"nothing answers at {server} ({error.strerror or error})",
             field="stream",
             fix="check the address, and that the server runs",
         ) from None

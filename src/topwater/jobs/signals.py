@@ -3,7 +3,7 @@
 Python handles a signal in the main thread, wherever that is. An exception raised in the middle of
 a call to Java leaves half a command on the connection: Py4J logs a traceback, gives the connection
 up, and may raise an error of its own instead ("Gateway must be connected to send cancel cmd").
-So the handler only sets a flag, and who waits for Java looks at it between calls.
+So the handler only sets a flag, which code that waits for Java checks between calls.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class Folder:
     Attributes
     ----------
     passed_over
-        What could not be read, in words, until somebody empties it.
+        What could not be read, in words, until it is emptied.
     """
 
     def __init__(self, path: Path, most: int = MOST_WINDOWS) -> None:

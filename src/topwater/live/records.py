@@ -35,7 +35,7 @@ _FIX = "see the section on the feed in docs/live.md"
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """How right an answer was, where somebody knows.
+    """How right an answer was, where that is known.
 
     Attributes
     ----------

@@ -183,7 +183,7 @@ def of_query(query: TopKQuery, batch: Batch) -> pa.Table:
 
 
 def _table(batch: Any) -> pa.Table:
-    """By what the batch offers. No library is imported for it: who has a frame has its library."""
+    """By what the batch offers. No library is imported: whoever has a frame has its library."""
     if isinstance(batch, Mapping):
         return pa.table({name: _values(values) for name, values in batch.items()})
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):

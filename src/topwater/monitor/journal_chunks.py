@@ -1,7 +1,7 @@
 """Pieces of a state, cut into chunks of a size that every state store can carry.
 
 Each chunk names its piece and its place in it, and begins with a checksum of all that follows: a
-chunk that is missing, damaged or somebody else's is told by its name.
+chunk that is missing, damaged or from another journal is named.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def valid_whys(
 
 
 def finite(columns: Mapping[str, KeyArray]) -> dict[str, KeyArray]:
-    """Columns in which infinite is no number."""
+    """Columns in which infinities do not count as numbers."""
     return {
         name: column if column.dtype == object else np.where(np.isinf(column), np.nan, column)
         for name, column in columns.items()

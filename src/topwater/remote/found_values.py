@@ -109,7 +109,7 @@ def _cells(wanted: Wanted) -> Matches | _Several:
 def merged(values: Sequence[Any], merge: Merge, *, text_of: bool = False) -> Any:
     """What becomes of several values of a key; those that are missing do not count.
 
-    One that is not a number makes the others none too, as nobody knows what it should have been.
+    One that is not a number spoils the others too, as its true value is unknown.
 
     Examples
     --------

@@ -221,7 +221,7 @@ class HttpSource:
         if key is not None:
             return self._look(key)
         origin = "/".join(self._service.url.split("/", 3)[:3]) + "/"
-        # Some servers send a body where none may be: nobody should find it before his answer.
+        # Some servers send a body where none is allowed: the next reply must not begin with it.
         ask = Ask("HEAD", origin, self._service.sent_headers() | {"Connection": "close"})
         reply = self._requester.request(ask, None, self._timeout)
         require_reached(reply, self._service.shown, "url")

@@ -24,7 +24,7 @@ Numbers = Mapping[str, Any]
 def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
     """Those of all shards together, which remember so many rows."""
     values = [part["values"] for part in parts]
-    # Who has seen more pairs of values knows more.
+    # A shard that has seen more pairs of values knows more.
     weights = np.array([PAIRS if each["sums"] is None else each["sums"][0] for each in values])
     return {
         "purse": _joined_purse([part["purse"] for part in parts]),

@@ -168,7 +168,7 @@ class Forgetting(SlotTable):
 
 
 class Known:
-    """Rates that need no estimate, because somebody knows them.
+    """Rates that need no estimate, because they are given.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What a row has to fulfil to be ranked: comparisons of formulas, with ``and`` and ``or``.
 
 A value that is missing fulfils nothing, as in SQL: neither ``x > 3`` nor its opposite. So there is
-no node for ``not``: who reads a condition turns it into the opposite comparisons.
+no node for ``not``: the parser turns it into the opposite comparisons.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
-    r"""Text of somebody else's, so that it is only read and does nothing to a terminal.
+    r"""Foreign text, made harmless: it is only read, and does nothing to a terminal.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class SparkChunks:
         if self._map is None:
             client = self._handle._statefulProcessorApiClient
             now = client.handle_state
-            # Java opens state variables only for who is about to begin, and takes our word for it.
+            # Java opens state variables only before a processor begins, and takes our word for it.
             client.set_handle_state(StatefulProcessorHandleState.CREATED)
             self._map = _opened(self._handle)
             client.set_handle_state(now)

@@ -3,7 +3,7 @@
 The copy from Java to Python costs more than all else that is done with a row. ``Partials.java``
 counts and adds up where the rows are, task by task, and packs what it has as columns. Sums are
 added up in the order of the rows, as Arrow does it in Python; so both make the same portions, to
-the last bit, and which of them did is nobody's business later.
+the last bit, and no later stage needs to know which of them did.
 
 What a row must have to be counted is decided by the rules of :mod:`topwater.monitor.columns`.
 """

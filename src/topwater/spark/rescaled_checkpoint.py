@@ -143,7 +143,7 @@ def _query_of(stored: Stored) -> TopKQuery | None:
 
 
 def finish(spark: SparkSession, checkpoint: str) -> None:
-    """Put a new checkpoint in its place, if somebody was stopped just before doing so."""
+    """Put a new checkpoint in its place, if a run was stopped just before doing so."""
     made = _beside(checkpoint)
     if not folders.is_there(spark, checkpoint) and folders.is_there(spark, made):
         folders.move(spark, made, checkpoint)

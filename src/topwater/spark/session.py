@@ -272,8 +272,8 @@ def _own_interrupt() -> Iterator[None]:
     """What the program does on Ctrl-C stays as it is.
 
     A new Spark context handles SIGINT: it cancels all jobs, and raises wherever the main thread
-    is, most often in the middle of a call to Java. That suits who has said nothing else, as in a
-    notebook; a program with a handler of its own wants its own way to an end.
+    is, most often in the middle of a call to Java. That suits a program without a handler of its
+    own, such as a notebook; one that has a handler wants to end in its own way.
     """
     before = signal.getsignal(signal.SIGINT)
     try:

@@ -131,7 +131,7 @@ def write_state(
     """
     before: Mapping[int, StoredValue] = {}
     for number, journals in enumerate(versions):
-        # Its settings are its own, and who listens to the queries of the other hears nothing of it.
+        # It has settings of its own, and listeners of the other session hear nothing of it.
         own = spark.newSession()
         own_settings = {**_FOR_LARGE_ROWS, **settings, _CHANGELOG: "true" if number else "false"}
         for name, value in own_settings.items():

@@ -55,5 +55,5 @@ def set_modules_aside() -> None:
     """
     if TaskContext.get() is not None and next(_tasks) == 1:
         gc.freeze()
-        # Who counts what a process leaves behind, as DuckDB's bindings do, would count all of it.
+        # Leak checkers that run at exit, as DuckDB's bindings do, would otherwise report all of it.
         atexit.register(gc.unfreeze)

@@ -91,7 +91,7 @@ def widened_bound(
 def _mark_chunks(
     narrow: Narrow, first: int, last: int, here: Narrow, bound: np.float32, marks: Marks
 ) -> int:
-    """Note the chunks that have somebody within the bound, and who; how many there are.
+    """Note the chunks with objects within the bound, and which; how many there are.
 
     A branch for each chunk would be guessed wrongly at each of these, which costs more than all
     the rest: so everyone is written down, and most are written over.

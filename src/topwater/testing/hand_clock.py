@@ -6,7 +6,7 @@ import threading
 
 
 class HandClock:
-    """A :class:`~topwater.protocols.Clock` that stands still until somebody moves it.
+    """A :class:`~topwater.protocols.Clock` that stands still until it is moved.
 
     Whoever sleeps by it moves it as well, so it serves what waits, too. It may be used from
     several threads.

@@ -78,7 +78,7 @@ class Lines:
             self._print("  ".join(["window  ", "the true five           ", *self._names]))
 
     def window(self, window: Window) -> None:
-        """Who should be there, and who has whom."""
+        """The true ranking, and what each contender shows."""
         if self._quiet:
             return
         self._windows.append(window)

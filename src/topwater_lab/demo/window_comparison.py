@@ -1,4 +1,4 @@
-"""What is shown of a window: who should be there, and who has whom."""
+"""What is shown of a window: the true ranking, and what each contender has."""
 
 from __future__ import annotations
 

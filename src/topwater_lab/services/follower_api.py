@@ -165,7 +165,7 @@ class App:
         return limited
 
     def _moment(self, at: Any) -> Millis | None:
-        """The time as of which to answer: now, unless told; None if what is told is no time."""
+        """The time as of which to answer: now unless given; None if what is given is not a time."""
         return self.now() if at is None else _whole(at)
 
     def _rows(self, asked: list[Any], name: str, moment: Millis) -> list[dict[str, Any]]:

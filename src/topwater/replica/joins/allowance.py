@@ -76,7 +76,7 @@ class Allowance:
             limited = self.deadline is not None or bool(self.per)
             put("cost", None if limited else float(self.cost))
         if self.cost is not None:
-            fix = "how much may the look-ups of a window cost? None is no limit"
+            fix = "how much may the look-ups of a window cost? None means no limit"
             put("cost", number_of(self.cost, "budget.cost", above=0, fix=fix))
         choice_of(self.over, get_args(Over), "budget.over")
         if self.accuracy is not None:

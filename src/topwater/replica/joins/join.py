@@ -47,7 +47,7 @@ class Join:
         Whether an event is taken for a hint that the values changed.
     noise
         By how much looks at an unchanged value differ: a standard deviation, or a share of the
-        value as ``"2 %"``. What differs by no more than three of them is no change.
+        value as ``"2 %"``. Differences of up to three of them are not taken for changes.
     """
 
     remote: tuple[str, ...]

@@ -51,7 +51,7 @@ class Quota:
         self._spent: deque[tuple[Millis, float]] = deque()
 
     def left(self, now: Millis) -> float:
-        """How much may be spent at a time, which is no earlier than any before."""
+        """How much may be spent at a time, which must not be earlier than any before."""
         return max(0.0, min(self._freed(now), self.amount - self._lately(now)))
 
     def spend(self, now: Millis, amount: float) -> None:

@@ -24,7 +24,7 @@ from topwater.replica.joins.wish import Wanted
 from topwater.replica.look_ups import pay
 
 _TRIFLE = 1e-6
-"""What is worth less is no reason to touch a quota, which keeps what is not spent."""
+"""A look-up worth less leaves a quota alone: what is not spent is kept."""
 
 _ROUNDED = 1e-9
 

@@ -56,7 +56,7 @@ def _at_most(cursor: Cursor) -> str:
     if not cursor.skip("MOST"):
         cursor.fail("BUDGET AT is followed by MOST", "write BUDGET AT MOST 50 FETCHES ACCURACY 0.9")
     if cursor.token.word == "UNLIMITED":
-        cursor.fail("at most without a limit is no limit", "write BUDGET AT MOST 50 FETCHES")
+        cursor.fail("AT MOST needs a number of fetches", "write BUDGET AT MOST 50 FETCHES")
     return "at_most"
 
 

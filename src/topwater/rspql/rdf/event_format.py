@@ -74,7 +74,7 @@ class Documents:
 def _read(read: Callable[[str], str], text: str) -> str | None:
     """A JSON-LD document as N-Quads; None if it is none.
 
-    Plain JSON is read as a document without triples: nobody meant that.
+    Plain JSON is read as a document without triples, which is never what was meant.
     """
     try:
         found = read(text) if _depth(text) <= _DEEPEST else None

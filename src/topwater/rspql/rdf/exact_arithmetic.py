@@ -109,7 +109,7 @@ def evaluated(node: Node, values: Mapping[str, Exact]) -> Exact:
     Raises
     ------
     ArithmeticError
-        If it has no value, or one so large that nobody needs it in full.
+        If it has no value, or one too large to be of use in full.
 
     Examples
     --------
