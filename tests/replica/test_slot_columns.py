@@ -106,3 +106,15 @@ def test_rows_know_their_slots_and_when_they_were_written() -> None:
         seen = watched.look()
         assert not len(watched.written(seen))
     assert len(watched.written()) == watched.size - 1
+
+
+def test_rows_that_were_asked_for_are_found_anew_when_slots_come_or_go() -> None:
+    watched = WatchedRows()
+    many = np.arange(10_000)
+    assert not watched.of(many).any()
+    watched.enter(slots(7, 9_000))
+    assert np.flatnonzero(watched.of(many)).tolist() == [7, 9_000]
+    watched.leave(slots(7))
+    assert np.flatnonzero(watched.of(many)).tolist() == [9_000]
+    assert watched.of(many) is watched.of(many)
+    assert np.flatnonzero(watched.of(many[::-1])).tolist() == [999]

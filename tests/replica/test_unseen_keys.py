@@ -84,6 +84,6 @@ def test_cells_may_be_represented_by_their_least(second: bool) -> None:
     rng = np.random.default_rng(9)
     scores, others = rng.lognormal(0, 2, 900), rng.lognormal(0, 2, 900) if second else None
     cells = Cells.of(scores, others)
-    least = cells.by_the_least(scores, others)
+    least = cells.by_the_least()
     assert (scores[least.first][cells.of_row] <= scores).all()
     assert least.count is cells.count

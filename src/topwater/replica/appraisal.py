@@ -104,15 +104,12 @@ class Appraisal:
 
     def _weighed_by_cell(self, rows: IntArray, most: int | None) -> tuple[IntArray, FloatArray]:
         """Those of these rows, which were never read, that may be among the best."""
-        alone = self._loss_by_cell(rows)
-        gain = self._gain(rows)
+        cells, loss = self._loss_by_cell(rows)
+        wanted: IntArray | slice = slice(None)
         if most is not None and len(rows) > max(BLOCK, 4 * most):
-            # A fresh value is used once at the least.
-            least = _nth_best(
-                np.where(self._proposal.at("vain", rows) > 0, 0.0, alone + gain), most
-            )
-            wanted = (alone + gain) * (1.0 + MOST_LATER) >= least
-            rows, alone, gain = rows[wanted], alone[wanted], gain[wanted]
+            wanted = np.flatnonzero(self._may_be_best(rows, cells, loss, most))
+        rows, alone = rows[wanted], loss[cells.of_row[wanted]]
+        gain = self._gain(rows)
         outlooks = [self._prospects.of(block) for block in _blocks(rows, WIDE)]
         uses, answers = (
             np.concatenate([np.empty(0), *(getattr(each, name) for each in outlooks)])
@@ -120,8 +117,24 @@ class Appraisal:
         )
         return rows, uses * answers * ((alone + gain) / 2 + _LEAST)
 
-    def _loss_by_cell(self, rows: IntArray) -> FloatArray:
-        """What the answer loses if each of these rows, which were never read, is any key."""
+    def _may_be_best(self, rows: IntArray, cells: Cells, loss: FloatArray, most: int) -> BoolArray:
+        """Which of these rows may be among the best, by what their cells lose."""
+        vain = self._proposal.at("vain", rows) > 0
+        count = cells.count
+        if vain.any():
+            count = count - np.bincount(cells.of_row[vain], minlength=len(count))
+        order = np.argsort(-loss)
+        last = np.searchsorted(np.cumsum(count[order]), max(1, most))
+        # A fresh value is used once at the least, where the source does answer.
+        least = loss[order[last]] if last < len(order) else 0.0
+        wanted = np.asarray((loss * (1.0 + MOST_LATER) >= least)[cells.of_row])
+        near, _ = self._gains
+        at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
+        wanted[at[rows[at] == near]] = True
+        return wanted
+
+    def _loss_by_cell(self, rows: IntArray) -> tuple[Cells, FloatArray]:
+        """What the answer loses if a row of each cell, which was never read, is any key."""
         proposal, trials = self._proposal, self._proposal.trials
         population = proposal.population
         scores = np.maximum(proposal.places.score_of(rows), -_GREATEST)
@@ -136,8 +149,7 @@ class Appraisal:
             cells, population, lambda first, remote: trials.score_at(rows[first], remote), times
         )
         chances = np.broadcast_to(could.chances, could.scores.shape)
-        loss = self._border.loss(rows[cells.first], Tried(could.scores, chances))
-        return np.asarray(loss[cells.of_row])
+        return cells, self._border.loss(rows[cells.first], Tried(could.scores, chances))
 
     def worth(self, rows: IntArray) -> FloatArray:
         """What a fetch of each of these rows would bring."""
@@ -209,22 +221,34 @@ class Appraisal:
         rows, worth = found.rows, found.worth
         wanted = (worth > 0) & (worth >= (0.0 if most is None else found.least(most)))
         rows, worth = rows[wanted], worth[wanted]
+        if most is not None and len(rows) > max(1, most):
+            rows, worth = self._without_surplus(rows, worth, max(1, most))
         order = np.argsort(-worth, kind="stable")
         rows, worth = rows[order], worth[order]
         same = worth[1:] == worth[:-1]
         equal = np.flatnonzero(np.append(same, False) | np.append(False, same))
         if len(equal):
-            places = self._distinct_places(rows[equal])
-            rows[equal] = rows[equal][np.lexsort((places, -worth[equal]))]
+            rows[equal] = self._ranked_within(rows[equal], worth[equal])
         return Appraised(rows, worth)
 
-    def _distinct_places(self, rows: IntArray) -> IntArray:
-        """The place of each row; those without one follow by key, as rows may come in any order."""
-        places = self._proposal.places.at(rows)
-        unranked = np.flatnonzero(places == self._proposal.places.count)
-        keys = self._proposal.at("keys", rows[unranked])
-        places[unranked[np.argsort(keys, kind="stable")]] += np.arange(len(unranked))
-        return places
+    def _without_surplus(
+        self, rows: IntArray, worth: FloatArray, most: int
+    ) -> tuple[IntArray, FloatArray]:
+        """So many of the best: of those that are worth as much as the last, the highest ranked."""
+        least = _nth_best(worth, most)
+        above = worth > least
+        level = self._proposal.places.best_of(
+            rows[worth == least], most - int(np.count_nonzero(above))
+        )
+        rows = np.concatenate([rows[above], level])
+        return rows, np.concatenate([worth[above], np.full(len(level), least)])
+
+    def _ranked_within(self, rows: IntArray, worth: FloatArray) -> IntArray:
+        """These rows by their worth, which comes in order; of equals, the higher ranked first."""
+        ranked = self._proposal.places.best_of(rows, len(rows))
+        ascending = np.argsort(rows)
+        at = ascending[np.searchsorted(rows[ascending], ranked)]
+        return np.asarray(ranked[np.argsort(-worth[at], kind="stable")])
 
     def _worth(self, rows: IntArray) -> FloatArray:
         outlook, tried = self._prospects.of(rows), self._border.could_score(rows)

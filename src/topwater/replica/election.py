@@ -161,6 +161,7 @@ def _new(rows: IntArray) -> Appraised:
 
 def _shuffled(times: IntArray, seed: int) -> IntArray:
     """Lots, one for each time, in no order."""
-    mixed = (times.astype(np.uint64) ^ np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
-    return np.asarray(mixed >> np.uint64(1), np.int64)
+    # Imported late: the compiler takes half a second to load.
+    from topwater.replica.unseen_kernels import lots
+
+    return lots(times, np.uint64(seed))

@@ -108,10 +108,10 @@ class Estimates:
 
     def _population(self, view: WindowView) -> Population:
         """What the keys of a window that were never read could be; nobody, if there are none."""
-        population = self._values.population
-        if not population.usable or self._replica.known(view.slots).all():
-            return NOBODY
-        return population
+        population, replica = self._values.population, self._replica
+        # Fewer are remembered than the window has: then there is no need to look at each.
+        all_known = len(replica) >= len(view) and bool(replica.known(view.slots).all())
+        return NOBODY if all_known or not population.usable else population
 
     def _rng(self, view: WindowView, purpose: int) -> np.random.Generator:
         return np.random.default_rng([self._terms.settings.seed, view.index, purpose])
@@ -128,7 +128,7 @@ class Estimates:
         others = np.flatnonzero(rest)
         if not len(others):
             return None
-        known = self._replica.known(view.slots[others])
+        known = self._replica.known(view.slots)[others]
         crowd = self._of_unseen(view, scores, others[~known])
         crowd = crowd.and_more(self._of_far(view, others[known]))
         return crowd.above(scores[order[min(len(order) - 1, _DEEP * self._terms.k)]])
@@ -153,7 +153,7 @@ class Estimates:
             second = np.where(np.isfinite(second), second, scores[rows])
         cells = Cells.of(scores[rows], second)
         best = UnseenScores.of(cells, population, score_at, times).crowd(0.5)
-        least = cells.by_the_least(scores[rows], second)
+        least = cells.by_the_least()
         return best.and_more(UnseenScores.of(least, population, score_at, times).crowd(0.5))
 
     def _times(self, view: WindowView, rows: IntArray) -> FloatArray | None:

@@ -72,15 +72,23 @@ class WindowPlaces:
     def at(self, rows: IntArray, within: int | None = None) -> IntArray:
         """The place of each of these rows.  O(rows · log) for the first; else O(keys · log)."""
         inside, at = self._in_view(rows)
+        found = self._places(at, self.count if within is None else within)
+        if len(at) == len(rows):
+            return found
         places = np.full(len(rows), self.count)
-        places[inside] = self._places(at, self.count if within is None else within)
+        places[inside] = found
         return places
 
     def score_of(self, rows: IntArray) -> FloatArray:
         """The present score of each of these rows; minus infinity if it is not ranked."""
         inside, at = self._in_view(rows)
+        found = self._scores[at]
+        if self.count < len(self._scores):
+            found = np.where(self._finite[at], found, -np.inf)
+        if len(at) == len(rows):
+            return found
         scores = np.full(len(rows), -np.inf)
-        scores[inside] = np.where(self._finite[at], self._scores[at], -np.inf)
+        scores[inside] = found
         return scores
 
     def first(self, most: int) -> IntArray:
@@ -95,7 +103,9 @@ class WindowPlaces:
             return self._proposed(ranked)
         others = by_key(self._view, at[~self._finite[at]], most - len(ranked))
         found = self._proposed(np.concatenate([ranked, others]))
-        return np.concatenate([found, rows[~inside]])[:most]
+        if len(at) == len(rows):
+            return found[:most]
+        return np.concatenate([found, rows[~np.asarray(inside)]])[:most]
 
     def scores(self, most: int) -> FloatArray:
         """The best scores of the window, best first."""
@@ -110,10 +120,11 @@ class WindowPlaces:
             self._order = self._view.best_first(self._scores, None if everything else wanted)
         return self._order[:most]
 
-    def _in_view(self, rows: IntArray) -> tuple[BoolArray, IntArray]:
+    def _in_view(self, rows: IntArray) -> tuple[BoolArray | slice, IntArray]:
         """Which of the proposed rows are of the view, and which rows of it they are."""
         count = len(self._scores) if self._rows is None else len(self._rows)
-        inside, at = np.ones(len(rows), bool), rows
+        inside: BoolArray | slice = slice(None)
+        at = rows
         if rows.max(initial=-1) >= count:
             inside = rows < count
             at = rows[inside]

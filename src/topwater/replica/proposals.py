@@ -241,14 +241,15 @@ class Proposals:
     ) -> Mapping[str, Column]:
         replica, rates = self._replica, self._rates
         spoke = view.last_event if rows is None else view.last_event[rows]
+        spoke = _padded(spoke, len(here))
         return {
             "keys": lambda at: replica.keys(here[at]),
-            "value": lambda at: self._values.of_slots(here[at]),
-            "fetched": lambda at: replica.fetched[here[at]],
-            "asked": lambda at: replica.asked[here[at]],
-            "vain": lambda at: replica.vain[here[at]],
-            "last_event": lambda at: _padded(spoke, len(here))[at],
-            "hinted": lambda at: replica.hints[here[at]],
+            "value": lambda at: self._values.of_slots(_some(here, at)),
+            "fetched": lambda at: replica.fetched.data[_some(replica.rows(here), at)],
+            "asked": lambda at: replica.asked.data[_some(replica.rows(here), at)],
+            "vain": lambda at: replica.vain.data[_some(replica.rows(here), at)],
+            "last_event": lambda at: _some(spoke, at),
+            "hinted": lambda at: replica.hints.data[_some(replica.rows(here), at)],
             "rates": lambda at: _rates(rates, here[at]),
             "presence": lambda at: replica.presence_at(here[at], view.index),
         }
@@ -307,6 +308,11 @@ def _nominated(view: WindowView, rows: IntArray | None, count: int) -> BoolArray
     inside = view.nominated if rows is None else view.nominated[rows]
     found[: len(inside)] = inside
     return found
+
+
+def _some(column: Any, at: Rows) -> Any:
+    """A column at some rows; itself, where all are wanted."""
+    return column if at is ALL else column[at]
 
 
 def _padded(inside: IntArray, count: int) -> IntArray:

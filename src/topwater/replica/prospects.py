@@ -87,7 +87,7 @@ class Prospects:
             rows[spokesmen], fetched[spokesmen], presence[spokesmen]
         )
         # A source that failed will rather fail again.
-        answers = 0.5 ** proposal.at("vain", rows)
+        answers = np.ldexp(1.0, -proposal.at("vain", rows))
         uses = self._uses(rows, presence, right[of_row])
         return Outlook(stale[of_row], uses, answers, changes[of_row])
 
@@ -102,8 +102,7 @@ class Prospects:
         own, others = np.flatnonzero(learnt), np.flatnonzero(~learnt)
         if len(others) < _FEW:
             return every, every
-        # A new index numbers the times in the order in which they come.
-        which = KeySlots().slots_of(fetched[others], add=True)
+        which = _numbered(fetched[others])
         first = np.empty(which.max() + 1, np.int64)
         first[which[::-1]] = others[::-1]
         of_row = np.empty(len(rows), np.int64)
@@ -134,3 +133,10 @@ class Prospects:
         for ahead, (opens, weight) in enumerate(zip(self._opens, self._weight, strict=True)):
             later += weight * np.where(spoke > opens, 1.0, presence) * right[:, ahead]
         return 1.0 + later
+
+
+def _numbered(times: IntArray) -> IntArray:
+    """Equal times by the same number, in the order in which they come."""
+    if times.min() == times.max():
+        return np.zeros(len(times), np.int64)
+    return KeySlots().slots_of(times, add=True)

@@ -13,6 +13,8 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.key_slots import grown
 
 _LEAST = 16
+_MANY = 4_096
+"""What is found for so many slots is kept until others are asked for."""
 
 
 class SlotRows:
@@ -96,12 +98,29 @@ class WatchedRows(SlotRows):
 
     def __init__(self) -> None:
         super().__init__()
+        # The last slots that were asked for, and their rows: of a large window all are, and often.
+        self._asked: Any = None
+        self._found = np.empty(0, np.int32)
         self.slot_of: npt.NDArray[np.int32] = np.zeros(_LEAST, np.int32)
         self._when: npt.NDArray[np.int32] = np.zeros(_LEAST, np.int32)
         self._looks = 1
 
+    def of(self, slots: IntArray) -> npt.NDArray[np.int32]:
+        """The row of each slot: to be read, not written.  O(slots), unless just asked for."""
+        if slots.size < _MANY:
+            return super().of(slots)
+        if slots is not self._asked:
+            self._asked, self._found = slots, super().of(slots)
+        return self._found
+
+    def leave(self, slots: IntArray) -> IntArray:
+        """Take the rows of these slots, which have some; which."""
+        self._asked = None
+        return super().leave(slots)
+
     def enter(self, slots: IntArray) -> IntArray:
         """Give rows to slots that have none; which."""
+        self._asked = None
         rows = super().enter(slots)
         if self.size > len(self.slot_of):
             size = max(self.size, 2 * len(self.slot_of))

@@ -10,9 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.population import Population
+
+Int32s = npt.NDArray[np.int32]
 
 _FINE, _COARSE = 19, 20
 """How many bits of a score are left out: two scores in a cell differ by 6 or 12 % at the most."""
@@ -22,7 +25,7 @@ _THINNED = 6.0
 """No share of a world is more than so many times the usual one; hardly any would be."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cells:
     """Rows by cells.
 
@@ -30,12 +33,14 @@ class Cells:
     ----------
     of_row
         The cell of each row.
-    first, count
-        Of each cell: one row that stands for it, the one that scores best; and how many it has.
+    first, last, count
+        Of each cell: one row that stands for it, the one that scores best; the one that scores
+        least; and how many it has.
     """
 
-    of_row: IntArray
+    of_row: Int32s
     first: IntArray
+    last: IntArray
     count: IntArray
 
     @staticmethod
@@ -50,38 +55,31 @@ class Cells:
             The same with another value, where the first does not tell all.
         """
         # Imported late: the compiler takes half a second to load.
-        from topwater.replica.unseen_kernels import best_of_cells
+        from topwater.replica.unseen_kernels import ends_of_cells
 
-        of_row, count = _numbered(scores, others)
-        first = best_of_cells(of_row, len(count), scores, scores if others is None else others)
-        return Cells(of_row, first, count)
+        if others is None:
+            code, others = _code(scores, _FINE), scores
+        else:
+            pairs = _CELLS * _code(scores, _COARSE).astype(np.int64) + _code(others, _COARSE)
+            _, code = np.unique(pairs, return_inverse=True)
+            code = code.astype(np.int32)
+        count, first, last = ends_of_cells(code, int(code.max(initial=0)) + 1, scores, others)
+        some = count > 0
+        if not some.all():
+            # Numbered one after the other.
+            code = (np.cumsum(some, dtype=np.int32) - np.int32(1))[code]
+        return Cells(code, first[some], last[some], count[some])
 
-    def by_the_least(self, scores: FloatArray, others: FloatArray | None = None) -> Cells:
+    def by_the_least(self) -> Cells:
         """The same cells, with the rows that score least to stand for them."""
-        from topwater.replica.unseen_kernels import best_of_cells
-
-        others = scores if others is None else others
-        first = best_of_cells(self.of_row, len(self.count), -scores, -others)
-        return Cells(self.of_row, first, self.count)
+        return Cells(self.of_row, self.last, self.first, self.count)
 
 
-def _numbered(scores: FloatArray, others: FloatArray | None) -> tuple[IntArray, IntArray]:
-    """The number of each row's cell, and how many rows each cell has."""
-    if others is None:
-        code = _code(scores, _FINE)
-        count = np.bincount(code, minlength=_CELLS)
-        number = np.cumsum(count > 0) - 1
-        return number[code], count[count > 0]
-    code = _CELLS * _code(scores, _COARSE) + _code(others, _COARSE)
-    _, of_row, count = np.unique(code, return_inverse=True, return_counts=True)
-    return of_row, count
-
-
-def _code(scores: FloatArray, bits: int) -> IntArray:
+def _code(scores: FloatArray, bits: int) -> Int32s:
     """The sign, the exponent and the first digits of each score."""
     with np.errstate(over="ignore"):
         plain = scores.astype(np.float32)
-    return np.asarray(plain.view(np.uint32) >> np.uint32(bits), np.int64)
+    return np.asarray(plain.view(np.uint32) >> np.uint32(bits), np.int32)
 
 
 @dataclass(frozen=True, slots=True)
