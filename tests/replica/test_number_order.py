@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from topwater.replica.number_order import SortedNumbers, nth_greatest
+from topwater.replica.number_order import SortedNumbers, nth_greatest, quantiles
 
 SHAPES: dict[str, Any] = {
     "random": lambda rng, n: rng.random(n),
@@ -47,3 +47,12 @@ def test_numbers_stay_sorted_while_their_column_changes(seed: int) -> None:
         found = numbers.update(column)
         assert found.tolist() == right.tolist()
         assert found.mean() == right.mean() if len(right) else True
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 256, 1_024])
+def test_quantiles_are_those_of_numpy_to_the_bit(count: int) -> None:
+    rng = np.random.default_rng(count)
+    shares = np.concatenate([[0.0, 0.5, 1.0], rng.random(40)])
+    for numbers in (rng.normal(size=count), np.round(rng.normal(size=count)), np.zeros(count)):
+        numbers.sort()
+        assert np.array_equal(quantiles(numbers, shares), np.quantile(numbers, shares))

@@ -99,7 +99,15 @@ class Border:
         return Tried(np.where(np.isfinite(scores), scores, -np.inf), chances)
 
     def moved(self, rows: IntArray) -> Moved:
-        """What the values of these rows could be after a change."""
+        """What the values of these rows could be after a change.  O(rows), each by itself."""
+        # Of few keys, some are asked for more than once.
+        return self._moved(rows) if len(self._proposal) > BLOCK else self._all_moved.at(rows)
+
+    @cached_property
+    def _all_moved(self) -> Moved:
+        return self._moved(np.arange(len(self._proposal)))
+
+    def _moved(self, rows: IntArray) -> Moved:
         proposal = self._proposal
         outlook = self._prospects.of(rows)
         seconds, population = seconds_since(proposal.at("fetched", rows), proposal.now), NOBODY

@@ -62,8 +62,11 @@ def drawn_moves(could_be: Moved, stale: FloatArray, rng: np.random.Generator) ->
 
     The numbers that decide a value's course do not depend on the others that are stale.
     """
+    # Imported late: the compiler takes half a second to load.
+    from topwater.replica.world_kernels import moved_in_worlds
+
     chosen = rng.bit_generator.random_raw(WORLDS * len(stale))
-    moved = np.flatnonzero(decided(chosen, 0).reshape(WORLDS, -1) < stale)
+    moved = moved_in_worlds(chosen, np.ascontiguousarray(stale))
     column, chosen = moved % len(stale), chosen[moved]
     return Drawn(moved, column, could_be.draw(column, decided(chosen, 1), decided(chosen, 2)))
 

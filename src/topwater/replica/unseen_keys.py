@@ -180,15 +180,12 @@ class Crowd:
         above = np.cumsum(self.expected[order]) * _THINNED
         drawn = int(_THINNED * (most + 4.0 * np.sqrt(most) + 4.0))
         reached = np.cumsum(rng.exponential(size=(len(times), drawn)), axis=1)
-        at = np.searchsorted(above, reached)
-        ranked = np.append(self.scores[order], -np.inf)
-        points = np.append(self.points[order], -1)[at]
-        kept = rng.random(at.shape) < np.take_along_axis(usual, points, axis=1)
-        found = np.full((len(times), most + 1), -np.inf)
-        place = np.minimum(np.cumsum(kept, axis=1) - 1, most)
-        world, column = np.nonzero(kept)
-        found[world, place[world, column]] = ranked[at[world, column]]
-        return found[:, :most]
+        lots = rng.random(reached.shape)
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.world_kernels import best_in_worlds
+
+        ranked, points = self.scores[order], self.points[order]
+        return best_in_worlds(reached, above, ranked, points, lots, usual, most)
 
 
 NO_ONE = Crowd.of(np.empty(0), np.empty(0))

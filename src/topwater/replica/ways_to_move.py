@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.look_ups import Polls
+from topwater.replica.number_order import quantiles
 from topwater.replica.population import Population
 from topwater.replica.slot_columns import SlotTable
 
@@ -109,6 +110,11 @@ class Moved:
     draws: tuple[FloatArray, ...]
     nodes: FloatArray
 
+    def at(self, rows: IntArray) -> Moved:
+        """Some of the values."""
+        columns = (self.center, self.scale, self.weight, self.ring)
+        return Moved(*(column[rows] for column in columns), self.draws, self.nodes)
+
     def points(self) -> tuple[FloatArray, FloatArray]:
         """:data:`POINTS` values that each could be, and how likely each of these is."""
         values = self.center[:, :, None] + self.scale[:, :, None] * self.nodes[self.ring]
@@ -131,7 +137,7 @@ class Moved:
             np.where(ours, first, self.weight),
             np.where(ours & first, len(self.draws), self.ring),
             (*self.draws, draws),
-            np.concatenate([self.nodes, [np.quantile(draws, _MIDDLES)]]),
+            np.concatenate([self.nodes, [quantiles(np.sort(draws), _MIDDLES)]]),
         )
 
     def range(self) -> tuple[FloatArray, FloatArray]:
@@ -142,8 +148,10 @@ class Moved:
 
     def draw(self, rows: IntArray, chosen: FloatArray, drawn: FloatArray) -> FloatArray:
         """One value for each of some rows, by two numbers from 0 to 1 each."""
-        steps = np.cumsum(self.weight, axis=1)[rows]
-        way = np.minimum((chosen[:, None] * steps[:, -1:] >= steps).sum(axis=1), COUNT - 1)
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.world_kernels import ways_taken
+
+        way = ways_taken(rows, chosen, np.ascontiguousarray(self.weight))
         noise, ring = np.empty(len(rows)), self.ring[rows, way]
         for each, draws in enumerate(self.draws):
             own = ring == each
@@ -408,7 +416,7 @@ class WaysToMove:
     def _quantiles(self) -> FloatArray:
         # Rings are never written, but replaced.
         if self._nodes is None:
-            self._nodes = np.stack([np.quantile(each, _MIDDLES) for each in self._draws()])
+            self._nodes = np.stack([quantiles(np.sort(ring), _MIDDLES) for ring in self._draws()])
         return self._nodes
 
 

@@ -1,17 +1,86 @@
-"""The inner loop of the possible worlds, compiled: who stands where in a world.
+"""The inner loops of the possible worlds, compiled: what moves in each, and who stands where.
 
 Only the places of a few keys count: those shown, and those that enter. Sorting every world for
-them took most of the time.
+them took most of the time. All numbers are those that NumPy gives, bit by bit.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from topwater.model import FloatArray, IntArray
 
+Bits = npt.NDArray[np.uint64]
+
 _compiled = njit(cache=True, nogil=True)
+
+
+@_compiled
+def moved_in_worlds(chosen: Bits, stale: FloatArray) -> IntArray:
+    """Where the first 21 bits say that a value has moved: a row a world, a column a value."""
+    found, count = np.empty(len(chosen), np.int64), 0
+    for at in range(len(chosen)):
+        found[count] = at
+        count += (chosen[at] & np.uint64(2**21 - 1)) * 2.0**-21 < stale[at % len(stale)]
+    return found[:count].copy()
+
+
+@_compiled
+def ways_taken(rows: IntArray, chosen: FloatArray, weight: FloatArray) -> IntArray:
+    """Which way each of some values took, by a number from 0 to 1, and how likely each way is."""
+    ways = np.empty(len(rows), np.int64)
+    last = weight.shape[1] - 1
+    for at in range(len(rows)):
+        row, total = rows[at], 0.0
+        for way in range(last + 1):
+            total += weight[row, way]
+        step, way = weight[row, 0], 0
+        while way < last and chosen[at] * total >= step:
+            way += 1
+            step += weight[row, way]
+        ways[at] = way
+    return ways
+
+
+@_compiled
+def best_in_worlds(
+    reached: FloatArray,
+    above: FloatArray,
+    ranked: FloatArray,
+    points: IntArray,
+    lots: FloatArray,
+    usual: FloatArray,
+    most: int,
+) -> FloatArray:
+    """The first scores of each world that its lots let through; minus infinity for the rest.
+
+    Parameters
+    ----------
+    reached, lots
+        A row a world: so many keys are above each score, and what decides whether it counts.
+    above
+        How many keys are expected down to each score, ascending.
+    ranked, points
+        Of each of these: the score, and which column of ``usual`` it goes by, from the end if less
+        than 0.
+    usual
+        A row a world: up to which lot a score counts there.
+    most
+        How many scores are wanted.
+    """
+    found = np.full((len(reached), most), -np.inf)
+    for world in range(len(reached)):
+        column, at = 0, 0
+        for each in range(reached.shape[1]):
+            at += np.searchsorted(above[at:], reached[world, each])
+            if column == most or at == len(above):
+                break
+            if lots[world, each] < usual[world, points[at]]:
+                found[world, column] = ranked[at]
+                column += 1
+    return found
 
 
 @_compiled
