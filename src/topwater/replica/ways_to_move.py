@@ -112,8 +112,14 @@ class Moved:
 
     def at(self, rows: IntArray) -> Moved:
         """Some of the values."""
-        columns = (self.center, self.scale, self.weight, self.ring)
-        return Moved(*(column[rows] for column in columns), self.draws, self.nodes)
+        return Moved(
+            self.center[rows],
+            self.scale[rows],
+            self.weight[rows],
+            self.ring[rows],
+            self.draws,
+            self.nodes,
+        )
 
     def points(self) -> tuple[FloatArray, FloatArray]:
         """:data:`POINTS` values that each could be, and how likely each of these is."""
