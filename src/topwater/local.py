@@ -133,7 +133,9 @@ def rspql(
     source = source_of(plan, asked)
     given = streams_of(plan, streams)
     tables = _window_by_window(plan, given) if plan.joins_windows else _matched(plan, given)
-    answers = run(plan.query(), tables, source=source)
+    several = source if isinstance(source, dict) else None
+    one = None if isinstance(source, dict) else source
+    answers = run(plan.query(), tables, source=one, sources=several)
     if plan.joins_windows:
         answers = with_true_times(plan, answers)
     return told(plan, _single(plan, answers))
@@ -145,7 +147,7 @@ def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
 
     for answer in answers:
         problems = dict(answer.problems)
-        lost = (each.key for each in answer.looked_up if not each.ok)
+        lost = (each for each in answer.looked_up if not each.ok)
         # Of several problems it is not known which key has which.
         require_single(plan, problems, next(lost, None) if len(problems) == 1 else None)
         yield answer

@@ -36,10 +36,14 @@ def lines(plan: Plan) -> Iterator[str]:
     for service in plan.services:
         how = "" if service.default is None else f", else {service.default:g}"
         yield f"service: {shown(service.name, plan.prefixes)} {{ {service.pattern} }}"
-        yield f"looked up: ?{service.value} by ?{service.key}{how}"
+        by = "" if service.by is None else f" as {service.by}"
+        names = ", ".join(f"?{name}" for name in service.names)
+        yield f"looked up: {names} by ?{service.key}{by}{how}"
     yield f"keys: {', '.join(plan.keys)}"
     yield f"take: {plan.take}"
     yield f"score: {plan.score}, {plan.order} first, {plan.k} best"
+    if plan.query().where is not None:
+        yield f"where: {plan.query().where}"
     for condition in plan.conditions:
         yield f"condition: {condition_text(condition, plan)}"
     told_of = (f"{each.name} ({each.formula or each.role})" for each in plan.projection)

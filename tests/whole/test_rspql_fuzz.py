@@ -35,6 +35,7 @@ WORDS = [
     *("(", ")", "{", "}", "[", "]", "||", "&&", "1", "-1", "0", "1e400", "99999999999999999999"),
     *('"x"', '"1"^^xsd:integer', '"x"@en', "?user", "?score", "?nobody", "$v", "_:b", "[]", "()"),
     *("<urn:topwater:norm>", "xsd:double", "COALESCE", "IF", "BOUND", "ABS", "UNDEF", "UNLIMITED"),
+    *("SAMPLE", "SERVICE :a { ?user :x ?x }", "SERVICE :b { ?x :y ?y ; :z ?z }", "?z"),
     *("RAND()", "NOW", "STREAM", "[NOW - 5 S]", "[RANGE 5s]", "?stream"),
     *("PT9M", "P1M", "PT", "10s", "ELEMENTS", "TRIPLES", "RSTREAM", "ISTREAM", "SILENT", "BASE"),
 ]

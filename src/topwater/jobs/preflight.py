@@ -121,13 +121,17 @@ def _ask(job: Job, name: str, keys: Sequence[Key]) -> Look | None:
         if job.plan is None:
             source: Any = source_of(job.services[ONE], base, at)
         else:
+            from topwater.rspql import full_name
             from topwater.rspql.registration import source_for
 
-            if job.plan.service is None:
+            whole = full_name(name, job.plan.prefixes)
+            asked = [each for each in job.plan.services if str(each.name) == whole]
+            if not asked:
                 return None
-            source = source_for(
-                job.plan.service, service_of(job.services[name], base, at), job.plan.prefixes
-            )
+            given = service_of(job.services[name], base, at)
+            source = source_for(asked[0], given, job.plan.prefixes)
+            # What else is looked up by, the first keys do not tell.
+            keys = keys if asked[0].by is None else ()
         place = ("services", name) if job.plan else ("source",)
         closing = contextlib.closing(source) if hasattr(source, "close") else None
         with closing or contextlib.nullcontext(), job.written.blamed(*place):

@@ -84,5 +84,6 @@ def _check_service(plan: Plan, name: str, given: Any, base: Path) -> None:
     from topwater.rspql.registration import source_for
 
     made = service_of(given, base)
-    if plan.service is not None and full_name(name, plan.prefixes) == str(plan.service.name):
-        source_for(plan.service, made, plan.prefixes)
+    for service in plan.services:
+        if full_name(name, plan.prefixes) == str(service.name):
+            source_for(service, made, plan.prefixes)

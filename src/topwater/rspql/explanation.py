@@ -10,9 +10,11 @@ from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
+from topwater.replica.joins.join_settings import JoinSettings
 from topwater.rspql.parser.cursor import KNOWN, shown
 from topwater.rspql.plan.compilation import is_bounded, windows_of
 from topwater.rspql.plan.plan import (
+    TEXT,
     Alike,
     AllOf,
     Among,
@@ -25,6 +27,7 @@ from topwater.rspql.plan.plan import (
     Not,
     Plan,
     SameTerm,
+    Service,
     Text,
     Triple,
 )
@@ -77,7 +80,8 @@ def explain(plan: Plan | str) -> str:
 def plan_explanation(plan: Plan) -> Explanation:
     """What a plan does and promises, as plain values."""
     query = plan.query()
-    value = "" if plan.service is None else f"?{plan.service.value}"
+    asked = [name for service in plan.services for name in service.names]
+    value = ", ".join(f"?{name}" for name in asked)
     whole = explanation(query, Wording(_keys(plan), value, "WITH BUDGET UNLIMITED"))
     whole = replace(whole, title=_headline(plan)).with_steps(*_steps(plan, query))
     if plan.service is not None and plan.refresh.spare is not None and not is_bounded(plan):
@@ -148,6 +152,10 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
         yield Step("take", (f"{_taken(plan.take, plan)}, for each {_keys(plan)} of a window",))
     if query.single is not None:
         yield Step("remote", tuple(_remote(plan, query.single)))
+    elif query.joins is not None:
+        yield Step("remote", tuple(_several(plan, query.joins)))
+    if plan.joins_services and plan.conditions:
+        yield Step("where", tuple(condition_text(each, plan) for each in plan.conditions))
     yield Step("score", tuple(_score(plan)))
     yield Step("answer", tuple(_answer(plan)))
 
@@ -212,25 +220,43 @@ def _taken(take: Mapping[str, str], plan: Plan) -> str:
 
 def _readable(formula: str) -> str:
     """A formula as SPARQL would write its casts."""
-    return _CAST.sub(r"xsd:\2(\1)", formula).replace("`", "")
+    return _CAST.sub(r"xsd:\2(\1)", formula).replace("`", "").replace(f"{TEXT})", ")")
 
 
 def _score(plan: Plan) -> Iterator[str]:
     items = "; every solution is an item" if plan.take == "each" else ""
     yield f"{_readable(plan.score)}, the {plan.order} first{items}"
-    for condition in plan.conditions:
+    for condition in () if plan.joins_services else plan.conditions:
         yield f"where {condition_text(condition, plan)}"
 
 
 def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
-    service = plan.services[0]
-    yield f"{shown(service.name, plan.prefixes)}  gives ?{service.value} for ?{service.key}"
-    yield service.pattern
-    if service.default is not None:
-        yield f"{service.default:g} for those that it does not know"
+    yield from _service_lines(plan.services[0], plan)
     yield f"{refresh.budget.in_words}, chosen by {refresh.policy}"
     if refresh.budget.accuracy is not None and refresh.budget.set_point is None:
         yield f"answers estimated to be less than {refresh.budget.accuracy:g} right are marked"
+
+
+def _several(plan: Plan, joins: JoinSettings) -> Iterator[str]:
+    for service in plan.services:
+        yield from _service_lines(service, plan)
+    budget = joins.budget
+    yield f"{budget.in_words}, of all together: where knowing is worth most"
+    if budget.accuracy is not None:
+        yield f"answers estimated to be less than {budget.accuracy:g} right are marked"
+
+
+def _service_lines(service: Service, plan: Plan) -> Iterator[str]:
+    """What a service is asked."""
+    names = [f"?{name}" for name in service.names]
+    told = " and ".join([", ".join(names[:-1]), names[-1]] if names[:-1] else names)
+    latest = "" if service.by is None or service.key in plan.keys else "the latest "
+    yield f"{shown(service.name, plan.prefixes)}  gives {told} for {latest}?{service.key}"
+    yield service.pattern
+    for each in service.numbers:
+        if each.default is not None:
+            whose = "" if len(service.numbers) == 1 else f"?{each.name} = "
+            yield f"{whose}{each.default:g} for those that it does not know"
 
 
 def _answer(plan: Plan) -> Iterator[str]:
@@ -276,15 +302,23 @@ def _differences(plan: Plan) -> Iterator[str]:
     elif plan.group_by:
         yield "a triple that is in two events counts twice, where a set of triples has it once"
     else:
+        keys = " and ".join(f"?{name}" for name in plan.keys)
         yield (
-            f"a ?{plan.key} counts once in a window, with its latest solution, where SPARQL gives "
+            f"a {keys} counts once in a window, with its latest solution, where SPARQL gives "
             "a row for each"
         )
-    if plan.service is not None and plan.service.pick is not None:
-        yield (
-            f"of several ?{plan.service.value} of a ?{plan.key} one is taken first, so that counts "
-            "and sums are those of the stream, where SPARQL counts each combination"
-        )
+    for service in plan.services:
+        if service.by is not None and service.key not in plan.keys:
+            yield (
+                f"of several ?{service.key} of a {_keys(plan)} the latest is looked up; whether "
+                "the others are known there counts for nothing"
+            )
+        for each in service.numbers:
+            if each.pick is not None:
+                yield (
+                    f"of several ?{each.name} of a ?{service.key} one is taken first, so that "
+                    "counts and sums are those of the stream, where SPARQL counts each combination"
+                )
     if plan.windows[0].by == "count":
         yield "windows count solutions of the pattern, not triples"
     yield "equal scores are ranked by age, the younger first, where SPARQL leaves it open"

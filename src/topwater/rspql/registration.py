@@ -13,13 +13,14 @@ from rdflib.term import URIRef, Variable
 
 from topwater import remote
 from topwater.errors import QueryError, SourceError
-from topwater.model import Fetched, Key, KeyArray
+from topwater.model import Fetched, Key, KeyArray, LookUp
 from topwater.protocols import Source
 from topwater.remote import Look, Stack, graph_pattern
 from topwater.remote.factory import is_database
+from topwater.replica.joins.join import SOURCE
 from topwater.rspql.parser.cursor import Names, shown
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import Plan, Service
+from topwater.rspql.plan.plan import Further, Plan, Service
 from topwater.rspql.query_text import full_name, parse, registered, require_registered
 from topwater.rspql.rdf.keyed_source import KeySource
 from topwater.rspql.rdf.triples import unquoted
@@ -51,14 +52,16 @@ def _services(
     return {**{name: name.strip("<>") for name in allow}, **(given or {})}
 
 
-def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | None:
-    """What is asked for the plan's service, if it has one."""
-    service = plan.service
-    if service is None:
+def source_of(plan: Plan, services: Mapping[str, Registered]) -> Source | dict[str, Source] | None:
+    """What is asked for the plan's service; for several, what is asked for each by its label."""
+    if not plan.services:
         return None
     known = _by_name(services, plan, "services")
     require_registered(Document(plan.text), plan, services)
-    return source_for(service, known[str(service.name)], plan.prefixes)
+    found = [source_for(each, known[str(each.name)], plan.prefixes) for each in plan.services]
+    if not plan.joins_services:
+        return found[0]
+    return {each.label or SOURCE: one for each, one in zip(plan.services, found, strict=True)}
 
 
 def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
@@ -129,8 +132,6 @@ def source_for(
     if isinstance(given, Mapping):
         settings = {n: value for n, value in given.items() if n not in ("kind", "url")}
         settings = {"typed": service.typed} | settings | asked(service)
-        if service.pick is not None:
-            settings["value"] = f"{service.pick}({service.value})"
         url = str(given.get("url", "")).removeprefix("sparql+")
         return TermSource(url, settings)
     if not callable(getattr(given, "fetch", None)):
@@ -169,8 +170,8 @@ def service_kind(given: Mapping[str, Any]) -> str:
     return "http" if placed or "value" in given or "key" in given else "sparql"
 
 
-def asked(service: Service) -> dict[str, str]:
-    """The pattern that is sent, its key and its value.
+def asked(service: Service) -> dict[str, Any]:
+    """The pattern that is sent, its key, and its value, or by name its values and texts.
 
     A source takes fewer names of variables than SPARQL does: others get new ones.
 
@@ -187,32 +188,58 @@ def asked(service: Service) -> dict[str, str]:
         f"?{names[text[1:]]}" if kind == "variable" and text[1:] in names else text
         for kind, text in graph_pattern.tokens(service.pattern)
     )
-    key, value = (names.get(name, name) for name in (service.key, service.value))
-    return {"pattern": pattern, "key": key, "value": value}
+    found: dict[str, Any] = {"pattern": pattern, "key": names.get(service.key, service.key)}
+    places = {n: _place(each, names) for n, each in zip(service.names, _all(service), strict=True)}
+    if len(places) == 1:
+        return found | {"value": places[service.value]}
+    texts = {each.name for each in service.texts}
+    found["value"] = {name: place for name, place in places.items() if name not in texts}
+    return found | ({"text": {name: places[name] for name in sorted(texts)}} if texts else {})
 
 
-def require_single(plan: Plan, problems: Iterable[str], key: object = None) -> None:
-    """Refuse to answer where the service has several values for a join value.
+def _all(service: Service) -> tuple[Further, ...]:
+    return (*service.numbers, *service.texts)
+
+
+def _place(each: Further, names: Mapping[str, str]) -> str:
+    """A variable, and which of its values counts if there are several."""
+    variable = names.get(each.name, each.name)
+    return variable if each.pick is None else f"{each.pick}({variable})"
+
+
+def require_single(plan: Plan, problems: Iterable[str], lost: LookUp | None = None) -> None:
+    """Refuse to answer where a service has several values for a join value.
 
     SPARQL would give a row for each, and none of them is the one that is meant.
+
+    Parameters
+    ----------
+    plan
+        What is asked.
+    problems
+        What look-ups came to.
+    lost
+        One of those that failed so, if it is known.
 
     Raises
     ------
     SourceError
         If that is among the problems.
     """
-    service = plan.service
-    if service is None or "doubled" not in problems:
+    if not plan.services or "doubled" not in problems:
         return
-    told = shown(service.name, plan.prefixes)
-    example = "" if key is None else f", as for {key}"
+    label = "" if lost is None else lost.source
+    service = next((each for each in plan.services if each.label == label), plan.services[0])
+    told, value = shown(service.name, plan.prefixes), service.value
+    # Which of its values differ is not known.
+    values = " or ".join(f"?{name}" for name in service.names)
+    example = "" if lost is None else f", as for {lost.key}"
     raise SourceError(
-        f"{told} has several values of ?{service.value} for one ?{service.key}{example}: "
-        "a row has one",
+        f"{told} has several values of {values} for one ?{service.key}{example}: a row has one",
         field=f"services.{told}",
-        fix=f"write MAX(?{service.value}), MIN, AVG or SAMPLE, with GROUP BY ?{service.key}; or "
+        fix=f"write MAX(?{value}), MIN, AVG or SAMPLE, with GROUP BY ?{service.key}; or "
         f"choose in the service: SERVICE {told} {{ SELECT ?{service.key} (MAX(?x) AS "
-        f"?{service.value}) {{ … }} GROUP BY ?{service.key} }}",
+        f"?{value}) {{ … }} GROUP BY ?{service.key} }}",
     )
 
 

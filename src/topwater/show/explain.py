@@ -24,7 +24,7 @@ from topwater.views import html_view
 from topwater.windows import Windows, span
 
 ORDER = (
-    *("stream", "window", "match", "take", "groups", "remote"),
+    *("stream", "window", "match", "take", "groups", "remote", "where"),
     *("source", "score", "list", "late", "answer", "sink"),
 )
 """The steps, in the order in which they happen."""

@@ -38,7 +38,7 @@ def shown_rows(answers: DataFrame, plan: Plan) -> DataFrame:
         watched = [TRIPLES]
     else:
         kinds = {
-            each.name: StringType() if each.role == "key" else DoubleType()
+            each.name: StringType() if each.role in ("key", "text") else DoubleType()
             for each in plan.projection
         }
         schema = _schema(answers, kinds, per_row=True)
@@ -69,13 +69,13 @@ def _rows(plan: Plan, table: pa.Table) -> Rows:
             name: [None if each is None else each[place] for each in values]
             for place, name in enumerate(names)
         },
-        table.column("remote").to_pylist(),
+        {} if plan.service is None else {plan.service.value: table.column("remote").to_pylist()},
     )
 
 
 def _require_single(plan: Plan, table: pa.Table) -> None:
     """Stop where the service has several values for a key."""
-    if plan.service is not None:
+    if plan.services:
         told = table.column("problems").to_pylist()
         require_single(plan, {name for each in told for name, _ in each or ()})
 
@@ -83,7 +83,8 @@ def _require_single(plan: Plan, table: pa.Table) -> None:
 def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     set_modules_aside()
     kinds = {
-        each.name: pa.string() if each.role == "key" else pa.float64() for each in plan.projection
+        each.name: pa.string() if each.role in ("key", "text") else pa.float64()
+        for each in plan.projection
     }
     for batch in batches:
         table = pa.Table.from_batches([batch])

@@ -54,6 +54,7 @@ def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) ->
                 f"`{TIME}` timestamp",
                 f"`{plan.key}` string",
                 *(f"`{n}` double" for n in plan.numbers),
+                *(f"`{n}` string" for n in plan.texts),
                 f"`{SILENT}` boolean",
             ]
         )
@@ -134,8 +135,9 @@ def _matches(
     for batch in batches:
         found = matcher.match(pa.Table.from_batches([batch]), scope, count)
         count += batch.num_rows
-        place = found.column_names.index(key)
-        found = found.set_column(place, key, found.column(key).cast(pa.string()))
+        for name in (key, *matcher.texts):
+            place = found.column_names.index(name)
+            found = found.set_column(place, name, found.column(name).cast(pa.string()))
         yield from found.combine_chunks().to_batches()
 
 

@@ -26,6 +26,7 @@ BY_BOTH = "ORDER BY DESC(?v + ?f) LIMIT 3"
          [Shown("s", "key"), Shown("f", "formula", "f"), Shown("v", "formula", "v")], ("s",)),
         ("(?v + ?f AS ?t) (?v * 2 AS ?d)", JOINED, BY_BOTH,
          [Shown("t", "score"), Shown("d", "formula", "v * 2")], ("s",)),
+        ("?s ?p", JOINED, BY_BOTH, [Shown("s", "key"), Shown("p", "text", "p")], ("s",)),
         ("?p (SUM(?v) AS ?n)", STREAM, "GROUP BY ?s ?p ORDER BY DESC(?n) LIMIT 3",
          [Shown("p", "key"), Shown("n", "score")], ("s", "p")),
     ],
@@ -69,8 +70,8 @@ def test_the_name_of_the_score_is_never_one_that_rdflib_made_up(
     [
         ("?s ?nowhere", STREAM, BY_V, "?nowhere"),
         ("?s (?v * 2 AS ?d)", STREAM, BY_V, "?d"),
-        ("?s ?p", JOINED, BY_BOTH, "?p"),
-        ("?p", JOINED, f"GROUP BY ?p ?f {BY_BOTH.replace('?v', 'SUM(?v)')}", "GROUP"),
+        ("?s (?p * 2 AS ?d)", JOINED, BY_BOTH, "?d"),
+        ("?p", JOINED, f"GROUP BY ?p ?f {BY_BOTH.replace('?v', 'SUM(?v)')}", "?f"),
         ("?x", STREAM, "GROUP BY ?x ORDER BY DESC(SUM(?v)) LIMIT 3", "?x"),
         ("?v", "WINDOW :w { ?s :v ?v } SERVICE :r { ?v :f ?f }", BY_BOTH, "?v"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NoReturn
 
@@ -11,7 +11,14 @@ from rdflib.term import Variable
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.conditions import Conditions, conjuncts, guards, names_in
+from topwater.rspql.plan.conditions import (
+    Conditions,
+    as_comparisons,
+    conjuncts,
+    guards,
+    is_comparison,
+    names_in,
+)
 from topwater.rspql.plan.formula_names import (
     columns,
     free_name,
@@ -22,25 +29,24 @@ from topwater.rspql.plan.formula_names import (
 from topwater.rspql.plan.group_by import Grouping
 from topwater.rspql.plan.monotonicity import require_monotone
 from topwater.rspql.plan.plan import (
+    TEXT,
     Bind,
     Condition,
     Fixed,
-    Pick,
     Plan,
     Refresh,
     SameTerm,
-    Service,
     StreamWindow,
 )
 from topwater.rspql.plan.score_formula import Formulas
-from topwater.rspql.plan.service_clause import Far, join_variable
+from topwater.rspql.plan.service_values import ServiceValues, latest_terms
 from topwater.rspql.plan.shown_items import Showing
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
 from topwater.rspql.plan.where_clause import Walker, variables, with_casts
 from topwater.rspql.rdf.datatypes import with_kinds
 from topwater.rspql.rdf.term_values import plain_cast, variable_in
-from topwater.scoring.expressions import Node, parse
+from topwater.scoring.expressions import Name, Node, parse
 
 
 class Composer:
@@ -61,26 +67,30 @@ class Composer:
                 "WINDOW :w { … } in it",
             )
         self.stream = with_casts(self.where.stream_variables())
-        self.far = self._remote()
+        self.remote = ServiceValues(document, names, self.where)
 
     def plan(self) -> Plan:
         """The plan."""
         self._push_filters()
         self._require_bound()
         grouping = self._grouping()
-        formulas = Formulas(self.document, self._known(grouping), self._optional())
+        formulas = Formulas(self.document, self._known(grouping), self.remote.optional)
         score = formulas.node(self.layers.rank_by)
         having = [self._condition(formulas, each) for each in self._conditions()]
         self._require_present(having)
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
-        self._settle_value(score, having, outputs)
-        take, renamed = self._take(score, having, outputs, grouping)
-        service = self._service(None if grouping is None else grouping.pick)
+        having = [self._numeric(each) for each in having]
+        outputs = self.remote.settle(columns(score).union(*map(names_in, having)), outputs)
+        showing = Showing(self.document, self.layers, self.where, self.remote.all, score)
+        ranked = showing.ranked_keys() if grouping or self.remote else []
+        take, renamed, by = self._take(score, having, outputs, grouping, ranked)
+        services = self.remote.services(ranked, by, grouping) if self.remote else ()
         score = renamed_tree(score, renamed)
         trees = {name: renamed_tree(node, renamed) for name, node in outputs.items()}
-        showing = Showing(self.document, self.layers, self.where, self.far, score)
-        projection, keys = showing.projection(trees, take, service)
+        showing = Showing(self.document, self.layers, self.where, self.remote.all, score)
+        projection, keys = showing.projection(trees, take, services)
+        conditions = tuple(self._item_condition(each, renamed) for each in having)
         plan = Plan(
             text=self.document.text,
             name=self.parts.name,
@@ -89,60 +99,29 @@ class Composer:
             prefixes=self.names.prefixes,
             windows=self._windows(),
             patterns=tuple(self.where.patterns),
-            services=() if service is None else (service,),
+            services=services,
             keys=keys,
             take=take,
             score=formulas.written(score),
             order="largest" if self.layers.descending else "smallest",
             k=self.layers.k,
-            conditions=tuple(self._item_condition(each, renamed) for each in having),
+            conditions=conditions,
+            chosen=bool(services) and None in map(guards, conditions),
             score_name=showing.score_name(projection),
             group_by=self.layers.groups is not None,
             projection=projection,
             template=tuple(self.layers.template or ()),
-            refresh=self._refresh(service),
+            refresh=self._refresh(bool(services)),
             errors={} if grouping is None else grouping.errors_of(take),
             static=tuple(
-                each for each in self.parts.static if service is None or each != service.name
+                each for each in self.parts.static if each not in {one.name for one in services}
             ),
         )
         self._require_numbers(plan)
-        if service is not None:
+        if plan.service is not None:
             require_monotone(self.document, plan)
+        self._require_worth(plan)
         return with_kinds(plan)
-
-    def _remote(self) -> Far | None:
-        found = self.where.remotes
-        if not found:
-            return None
-        names = {remote.name for remote in found}
-        if len(names) > 1:
-            shown = " and ".join(sorted(f"<{name}>" for name in names))
-            self._fail(
-                "SERVICE",
-                f"values come from {shown}: an item has one remote value, which one refresh gets",
-                "ask one service, and let it ask the other: SERVICE inside SERVICE",
-                last=True,
-            )
-        merged = replace(
-            found[0],
-            pattern=" . ".join(each.pattern.rstrip(" .") for each in found),
-            variables=frozenset().union(*(each.variables for each in found)),
-            optional=any(each.optional for each in found),
-        )
-        if merged.optional and len(found) > 1:
-            self._fail(
-                "OPTIONAL", "a service is asked twice, once OPTIONAL", "put all into one SERVICE"
-            )
-        return Far(merged, join_variable(self.document, merged, self.stream))
-
-    def _optional(self) -> set[str]:
-        if self.far is None or not self.far.remote.optional:
-            return set()
-        return self._remote_variables()
-
-    def _remote_variables(self) -> set[str]:
-        return set() if self.far is None else with_casts(self.far.variables)
 
     def _push_filters(self) -> None:
         """Conditions on the stream alone are checked where solutions are found."""
@@ -150,7 +129,7 @@ class Composer:
         for expression in self.where.filters:
             for part in [expression] if isinstance(expression, SameTerm) else conjuncts(expression):
                 about = self._about(part)
-                if about & self._remote_variables():
+                if about & self.remote.variables:
                     self._require_apart(about)
                     kept.append(part)
                 elif isinstance(part, SameTerm):
@@ -174,7 +153,7 @@ class Composer:
             )
 
     def _require_present(self, having: Iterable[Condition]) -> None:
-        if self._optional() & set().union(*map(names_in, having)):
+        if self.remote.optional & set().union(*map(names_in, having)):
             word = "HAVING" if self.layers.having else "FILTER"
             self._fail(
                 word,
@@ -209,20 +188,20 @@ class Composer:
         """All variables that have a value somewhere."""
         found = set().union(*map(variables, self.where.patterns))
         computed = {name for name, _ in self.layers.extends}
-        return found | self._remote_variables() | set(self.where.known) | computed
+        return found | self.remote.variables | set(self.where.known) | computed
 
     def _about(self, expression: Any) -> set[str]:
         """The variables of patterns that an expression or a condition uses."""
         if isinstance(expression, SameTerm):
             return {expression.variable}
-        formulas = Formulas(self.document, self.where.known, self._optional())
+        formulas = Formulas(self.document, self.where.known, self.remote.optional)
         condition = Conditions(self.document, formulas).condition(expression)
         return names_in(condition)
 
     def _grouping(self) -> Grouping | None:
         if self.layers.groups is None:
             return None
-        remote = self._remote_variables()
+        remote = self.remote.variables
         return Grouping(self.document, self.layers, self.where, self.stream, remote)
 
     def _known(self, grouping: Grouping | None) -> Mapping[str, Node]:
@@ -243,49 +222,72 @@ class Composer:
         found = [str(term) for triple in template for term in triple if isinstance(term, Variable)]
         return tuple(dict.fromkeys(found))
 
-    def _settle_value(
-        self, score: Node, having: Iterable[Condition], outputs: Mapping[str, Node]
-    ) -> None:
-        """Which variable of the service is the number that is fetched."""
-        if self.far is None:
-            return
-        used = columns(score).union(*map(names_in, having))
-        used |= {name for node in outputs.values() for name in columns(node)}
-        used &= self._remote_variables()
-        found = sorted({variable_in(name) for name in used})
-        if len(found) > 1:
-            names = " and ".join(f"?{name}" for name in found)
-            self._fail_variable(
-                found[1],
-                f"{names} both come from <{self.far.remote.name}>: one number per item is fetched",
-                "compute one in the service: SERVICE :s { … BIND(?a + ?b AS ?c) }",
-            )
-        self.far.value = next(iter(found), "")
-        self.far.cast = used - {self.far.value}
-
     def _take(
         self,
         score: Node,
         having: Iterable[Condition],
         outputs: Mapping[str, Node],
         grouping: Grouping | None,
-    ) -> tuple[Literal["each"] | dict[str, str], dict[str, str]]:
-        """What the stream contributes, and the names of variables in it."""
+        keys: Sequence[str],
+    ) -> tuple[Literal["each"] | dict[str, str], dict[str, str], dict[str, str]]:
+        """What the stream contributes, the names of variables in it, and of those looked up by."""
         used = columns(score).union(*map(names_in, having))
-        renamed = {} if self.far is None else dict.fromkeys(self.far.cast, self.far.value)
-        if grouping is not None:
-            return grouping.take(used.union(*map(columns, outputs.values()))), renamed
-        if self.far is None:
+        if grouping is None and not self.remote:
             self._require_stream(used)
             self._require_repeats()
-            return "each", {}
-        used -= {self.far.value, *self.far.cast}
+            return "each", {}, {}
+        renamed = dict(self.remote.renamed)
+        if grouping is None:
+            take = self._latest(score, used - self.remote.variables, renamed)
+        else:
+            take = grouping.take(used.union(*map(columns, outputs.values())))
+        self._require_no_text(used)
+        shown = self._shown_terms(outputs, take, keys, renamed)
+        by = [far.key for far in self.remote.all if [far.key] != [*keys]]
+        names = latest_terms([*by, *shown], {*take, *renamed.values(), *self.remote.taken})
+        take |= {name: f"last(`{variable}{TEXT}`)" for variable, name in names.items()}
+        renamed |= {f"{name}{TEXT}": names[name] for name in shown}
+        renamed |= {name: names[name] for name in shown if grouping is None}
+        return take, renamed, names
+
+    def _latest(self, score: Node, used: set[str], renamed: dict[str, str]) -> dict[str, str]:
+        """The latest numbers of a key; and how variables are called that can't be as they are."""
         self._require_stream(used)
+        taken = self.remote.taken
         for name in sorted(used):
-            renamed[name] = free_name(variable_in(name), {*renamed.values(), self.far.value})
+            renamed[name] = free_name(variable_in(name), {*renamed.values(), *taken})
         order = [name for name in ordered(score) if name in used] + sorted(used)
         take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
-        return take or {"seen": "count"}, renamed
+        return take or {free_name("seen", taken): "count"}
+
+    def _shown_terms(
+        self,
+        outputs: Mapping[str, Node],
+        take: Mapping[str, str],
+        keys: Sequence[str],
+        renamed: Mapping[str, str],
+    ) -> list[str]:
+        """The variables of the stream whose latest terms are shown."""
+        found = []
+        for node in outputs.values():
+            if not isinstance(node, Name) or node.name in keys or node.name in take:
+                continue
+            plain = node.name.removesuffix(TEXT)
+            if node.name in renamed or plain not in self.where.stream_variables():
+                continue
+            if plain != node.name or self.layers.groups is None:
+                found.append(plain)
+        return found
+
+    def _require_no_text(self, used: set[str]) -> None:
+        for name in sorted(used):
+            if name.endswith(TEXT):
+                plain = name.removesuffix(TEXT)
+                self._fail_variable(
+                    plain,
+                    f"SAMPLE(?{plain}) is any of several, and can't be ranked by",
+                    f"write MAX(?{plain}), MIN, AVG or SUM",
+                )
 
     def _require_repeats(self) -> None:
         if self.layers.distinct:
@@ -306,49 +308,22 @@ class Composer:
                     "bind it in each WINDOW block, or use a variable that is bound there",
                 )
 
-    def _service(self, pick: Pick | None) -> Service | None:
-        if self.far is None:
-            return None
-        remote, value = self.far.remote, self.far.value
-        pattern, default = remote.pattern, self.where.defaults.get(value)
-        if remote.optional and (not value or default is None):
-            self._fail(
-                "OPTIONAL",
-                f"?{value} is OPTIONAL and has no default, so there may be no score"
-                if value
-                else "an OPTIONAL service whose value is not used changes nothing",
-                f"write COALESCE(?{value}, 0) in its place, or take SERVICE out of OPTIONAL"
-                if value
-                else "use its value in the score, or leave it out",
-            )
-        if not value:
-            value = free_name("found", set(remote.variables) | self.stream)
-            pattern = f"{pattern.rstrip(' .')} BIND(1 AS ?{value})"
-        return Service(
-            name=remote.name,
-            pattern=pattern,
-            key=self.far.key,
-            value=value,
-            default=default,
-            silent=remote.silent,
-            typed=not self.far.cast,
-            pick=pick,
-        )
-
     def _item_condition(self, condition: Condition, renamed: Mapping[str, str]) -> Condition:
-        if guards(condition) is None:
+        if guards(condition) is None and not (self.remote and is_comparison(condition)):
             self._fail(
                 "HAVING" if self.layers.having else "FILTER",
                 "a condition on groups or on remote values is more than a comparison of numbers",
-                "write comparisons and &&, and || between comparisons that are all < > or all "
-                f"<= >={self._elsewhere()}",
+                f"write comparisons and &&, ||, !{self._elsewhere()}"
+                if self.remote
+                else "write comparisons and &&, and || between comparisons that are all < > or all "
+                "<= >=",
             )
         return renamed_condition(condition, renamed)
 
     def _elsewhere(self) -> str:
         """Where else a condition on remote values may be written, if there is such a place."""
         written = any(token.word == "SERVICE" for token in self.document.tokens)
-        return "; or move the condition into SERVICE" if written and self.far is not None else ""
+        return "; or move the condition into SERVICE" if written else ""
 
     def _require_numbers(self, plan: Plan) -> None:
         """Refuse to rank by what can't be a number: the subject or the predicate of a triple."""
@@ -397,9 +372,35 @@ class Composer:
             )
         return found
 
-    def _refresh(self, service: Service | None) -> Refresh:
+    def _numeric(self, condition: Condition) -> Condition:
+        """``IN`` with numbers as comparisons, where remote values are compared."""
+        return as_comparisons(condition) if self.remote else condition
+
+    def _require_worth(self, plan: Plan) -> None:
+        """Several values have one way to be chosen, and are all remembered."""
+        said = plan.refresh
+        if not plan.joins_services or self.parts.refresh is None:
+            return
+        refused = {
+            "POLICY": (said.policy not in (None, "worth"), "chosen by worth", "leave POLICY out"),
+            "SPARE": (said.spare is not None, "remembered of all keys", "leave SPARE out"),
+            "AT": (said.at_most is not None, "given a number or a deadline", "leave AT MOST out"),
+        }
+        for word, (found, how, fix) in refused.items():
+            if found:
+                self.document.fail(
+                    f"where more than one number is looked up by the key, values are {how}",
+                    self._place_after(word, self.parts.refresh_at),
+                    fix,
+                )
+
+    def _place_after(self, word: str, at: int) -> int:
+        places = [t.start for t in self.document.tokens if t.word == word and t.start >= at]
+        return places[0] if places else at
+
+    def _refresh(self, asked: bool) -> Refresh:
         said = self.parts.refresh
-        if said is not None and service is None:
+        if said is not None and not asked:
             self.document.fail(
                 "WITH is about remote values, and the query has no SERVICE",
                 self.parts.refresh_at,

@@ -7,7 +7,8 @@ from typing import Any
 from topwater.query import TopKQuery
 from topwater.replica import RefreshSettings
 from topwater.replica.budget import Budget
-from topwater.rspql.plan.conditions import guards, names_in
+from topwater.replica.joins.join import SOURCE
+from topwater.rspql.plan.conditions import condition_formula, guards, names_in
 from topwater.rspql.plan.plan import SILENT, TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
 from topwater.scoring.expressions import Expression
@@ -34,9 +35,16 @@ def compiled(plan: Plan) -> TopKQuery:
         k=plan.k,
         take=plan.take,
         list=BOUNDED if is_bounded(plan) else None,
-        refresh=None if plan.service is None else refreshing(plan),
+        refresh=_refresh(plan),
+        where=where_of(plan) if plan.joins_services else None,
         heartbeat=SILENT,
     )
+
+
+def _refresh(plan: Plan) -> RefreshSettings | dict[str, Any] | None:
+    if plan.joins_services:
+        return joins_of(plan)
+    return None if plan.service is None else refreshing(plan)
 
 
 def windows_of(window: StreamWindow) -> Windows:
@@ -51,7 +59,7 @@ def score_text(plan: Plan) -> str:
     flags = dict.fromkeys(plan.errors[name] for name in sorted(used & {*plan.errors}))
     # The root of a negative number is NaN: of what is not a number there is no sum.
     parts += [f"0 * sqrt(-{parse_formula(f'`{flag}`')})" for flag in flags]
-    for condition in plan.conditions:
+    for condition in () if plan.joins_services else plan.conditions:
         parts += [str(Expression(node)) for node in guards(condition) or ()]
     if plan.service is not None and plan.service.value not in parse_formula(plan.score).columns:
         # A join value that the service does not know has NaN, and times 0 it stays so.
@@ -77,6 +85,35 @@ def refreshing(plan: Plan) -> RefreshSettings:
     given = {"policy": said.policy, "spare": said.spare, "default": plan.service.default}
     settings |= {name: value for name, value in given.items() if value is not None}
     return RefreshSettings(**settings)
+
+
+def joins_of(plan: Plan) -> dict[str, Any]:
+    """How the values of several look-ups are kept fresh."""
+    said = plan.refresh
+    named = {"cost": said.fetches, "deadline": said.deadline, "accuracy": said.accuracy}
+    budget = {name: value for name, value in named.items() if value is not None}
+    joins = [
+        {
+            "remote": service.names,
+            "from": service.label or SOURCE,
+            "key": service.by,
+            "default": {n.name: n.default for n in service.numbers if n.default is not None},
+        }
+        for service in plan.services
+    ]
+    return {"joins": joins, "budget": budget}
+
+
+def where_of(plan: Plan) -> str | None:
+    """What items have to fulfil; among it that each service knows them."""
+    used = {*parse_formula(plan.score).columns}.union(*map(names_in, plan.conditions))
+    parts = [condition_formula(each) for each in plan.conditions]
+    for service in plan.services:
+        if not used & {each.name for each in service.numbers}:
+            # What is missing is not even equal to itself.
+            value = str(parse_formula(f"`{service.value}`"))
+            parts.append(f"{value} == {value}")
+    return " and ".join(f"({part})" for part in parts) or None
 
 
 def _budget(said: Refresh) -> Budget:

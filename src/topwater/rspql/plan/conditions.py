@@ -14,7 +14,7 @@ from rdflib.term import Identifier, Literal, URIRef, Variable
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Alike, AllOf, Among, AnyOf, Compare, Condition, Kind, Not, Text
 from topwater.rspql.plan.score_formula import Formulas
-from topwater.scoring.expressions import Call, Node, Number, parse
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number, parse
 
 _TESTS = {"CONTAINS": "contains", "STRSTARTS": "starts", "STRENDS": "ends"}
 _KINDS = {
@@ -129,6 +129,10 @@ def _is_number(literal: Literal) -> bool:
     return isinstance(literal.value, int | float | Decimal) and not is_truth
 
 
+def _is_literal_number(term: Identifier) -> bool:
+    return isinstance(term, Literal) and _is_number(term)
+
+
 def _listed(given: Any) -> list[Any]:
     return list(given) if isinstance(given, list | tuple) else [given]
 
@@ -140,6 +144,58 @@ def conjuncts(expression: Any) -> Iterator[Any]:
             yield from conjuncts(each)
     else:
         yield expression
+
+
+def is_comparison(condition: Condition) -> bool:
+    """Is it made of nothing but comparisons of numbers?"""
+    if isinstance(condition, AllOf | AnyOf):
+        return all(map(is_comparison, condition.parts))
+    return (
+        is_comparison(condition.part)
+        if isinstance(condition, Not)
+        else isinstance(condition, Compare)
+    )
+
+
+def as_comparisons(condition: Condition) -> Condition:
+    """A condition in which ``IN`` with numbers is written out.
+
+    Examples
+    --------
+    >>> as_comparisons(Among("f", (Literal(1), Literal(2))))
+    AnyOf(parts=(Compare(left='f', op='=', right='1'), Compare(left='f', op='=', right='2')))
+    """
+    if isinstance(condition, AllOf | AnyOf):
+        return type(condition)(tuple(map(as_comparisons, condition.parts)))
+    if isinstance(condition, Not):
+        return Not(as_comparisons(condition.part))
+    if isinstance(condition, Among) and all(_is_literal_number(each) for each in condition.terms):
+        name = str(Expression(Name(condition.variable)))
+        found = [
+            Compare(name, "=", str(Expression(Number(float(each))))) for each in condition.terms
+        ]
+        return found[0] if len(found) == 1 else AnyOf(tuple(found))
+    if isinstance(condition, Alike):
+        names = (str(Expression(Name(each))) for each in (condition.left, condition.right))
+        return Compare(next(names), "=", next(names))
+    return condition
+
+
+def condition_formula(condition: Condition) -> str:
+    """Comparisons as :class:`~topwater.query.TopKQuery` writes them in ``where``.
+
+    Examples
+    --------
+    >>> condition_formula(Not(AnyOf((Compare("f", "=", "1"), Compare("f", ">", "3")))))
+    'not ((f == 1) or (f > 3))'
+    """
+    if isinstance(condition, AllOf | AnyOf):
+        word = " and " if isinstance(condition, AllOf) else " or "
+        return word.join(f"({condition_formula(each)})" for each in condition.parts)
+    if isinstance(condition, Not):
+        return f"not ({condition_formula(condition.part)})"
+    assert isinstance(condition, Compare)  # noqa: S101  others were refused
+    return f"{condition.left} {'==' if condition.op == '=' else condition.op} {condition.right}"
 
 
 def guards(condition: Condition) -> list[Node] | None:

@@ -10,7 +10,7 @@ from rdflib.term import Variable
 
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import free_name
-from topwater.rspql.plan.plan import Bind, Pick
+from topwater.rspql.plan.plan import TEXT, Bind, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
@@ -42,7 +42,7 @@ class Grouping:
         self._groups = set(group_names(layers, where))
         self._optional = {n for each in where.remotes if each.optional for n in each.variables}
         self._taken: dict[str, str] = {}
-        self._picks: set[Pick] = set()
+        self._picks: dict[str, set[Pick]] = {}
         self._errors: dict[str, str] = {}
         self._flags: dict[str, str] = {}
         self._names = _result_names(layers)
@@ -66,20 +66,24 @@ class Grouping:
                 yield str(aggregate.res), str(aggregate.vars)
 
     @property
-    def pick(self) -> Pick | None:
-        """Which of several remote values counts, if the query says one thing about it.
+    def picks(self) -> dict[str, Pick]:
+        """Which of several values counts, by the remote variables of which the query says one.
 
         With a condition on single values, that one is to be met first.
         """
-        return (
-            next(iter(self._picks)) if len(self._picks) == 1 and not self._where.filters else None
-        )
+        if self._where.filters:
+            return {}
+        return {name: next(iter(each)) for name, each in self._picks.items() if len(each) == 1}
 
     def take(self, used: set[str]) -> dict[str, str]:
         """The aggregates by their names; a count if none is used."""
         wanted = {name: form for name, form in self._taken.items() if name in used}
-        wanted = wanted or self._taken or {"seen": "count"}
+        wanted = wanted or self._taken or {self.free("seen"): "count"}
         return wanted | {flag: self._flags[flag] for flag in self.errors_of(wanted).values()}
+
+    def free(self, name: str) -> str:
+        """A name that no aggregate and no remote value has."""
+        return free_name(name, {*self._taken, *self._flags, *self._remote})
 
     def errors_of(self, names: Iterable[str]) -> dict[str, str]:
         """By the names of aggregates, those that say whether a value of theirs is not a number."""
@@ -134,7 +138,7 @@ class Grouping:
 
     def _of_remote(self, kind: str, node: Node | None) -> Node:
         if isinstance(node, Name) and kind in _PICKS:
-            self._picks.add(_PICKS[kind])
+            self._picks.setdefault(variable_in(node.name), set()).add(_PICKS[kind])
             return node
         return self._fail(
             kind,
@@ -145,11 +149,21 @@ class Grouping:
     def _sample(self, node: Node | None) -> Node:
         if isinstance(node, Name) and node.name in self._groups:
             return node
+        if isinstance(node, Name) and node.name in self._stream and self.is_sampled(node.name):
+            return Name(f"{node.name}{TEXT}")  # the latest one will do
         name = node.name if isinstance(node, Name) else "…"
         return self._document.fail(
             f"?{name} is neither grouped by nor inside an aggregate",
             self._document.find(f"?{name}", f"${name}", "GROUP"),
             f"write MAX(?{name}), or leave it out",
+        )
+
+    def is_sampled(self, name: str) -> bool:
+        """Does the query say so? rdflib samples whatever is not grouped by."""
+        tokens = self._document.tokens
+        return any(
+            word.text.upper() == "SAMPLE" and after.text == "(" and variable.text[1:] == name
+            for word, after, variable in zip(tokens, tokens[1:], tokens[2:], strict=False)
         )
 
     def _note(self, kind: str, node: Node | None, result: str) -> str:
@@ -171,7 +185,7 @@ class Grouping:
         for name, known in among.items():
             if known == form:
                 return name
-        name = free_name(label, {*self._taken, *self._flags, *self._remote})
+        name = self.free(label)
         among[name] = form
         return name
 

@@ -4,7 +4,7 @@
 
     stream ──► window ──► patterns ──► binding table ──► TopKQuery ──► projection, or template
                                             ▲
-                              service ──────┘ (one number per join value)
+                             services ──────┘ (numbers and texts per join value)
 
 A *binding table* has one row per solution of a pattern: the column :data:`TIME` with the event's
 time, the column :attr:`Plan.key` with the terms of :attr:`Plan.keys` as text, and one column of
@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from rdflib.term import Identifier, URIRef, Variable
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 TIME, SILENT = "event-time", "only-time"
 """The columns of a binding table with the time, and whether a row tells nothing else. No variable
 has a name with a hyphen, and the key's name is made of variables and spaces."""
+
+TEXT = "@"
+"""A column with this behind a variable's name has its terms, written as keys are."""
 
 Operator: TypeAlias = Literal["RSTREAM", "ISTREAM", "DSTREAM"]
 Pick: TypeAlias = Literal["max", "min", "mean", "sample"]
@@ -189,6 +192,14 @@ class EventPattern:
         return self.parts or (self,)
 
 
+class Further(NamedTuple):
+    """A number of a service: its variable, what counts where there is none, and of several."""
+
+    name: str
+    default: float | None = None
+    pick: Pick | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """Where remote values come from.
@@ -210,6 +221,14 @@ class Service:
         Whether only literals with a datatype of numbers are numbers; a cast takes texts too.
     pick
         Which of several values of a join value counts: what the query says, or None.
+    more
+        Further numbers that come with the same look-up.
+    texts
+        Variables that are shown and not computed with.
+    by
+        The name in :attr:`Plan.take` of what is looked up by; None for the key of the ranking.
+    label
+        What it is called among several that are asked; None where it is the only one.
     """
 
     name: URIRef
@@ -220,6 +239,20 @@ class Service:
     silent: bool = False
     typed: bool = field(default=True, repr=False)
     pick: Pick | None = field(default=None, repr=False)
+    more: tuple[Further, ...] = field(default=(), repr=False)
+    texts: tuple[Further, ...] = field(default=(), repr=False)
+    by: str | None = field(default=None, repr=False)
+    label: str | None = field(default=None, repr=False)
+
+    @property
+    def numbers(self) -> tuple[Further, ...]:
+        """All numbers that come with one look-up."""
+        return (Further(self.value, self.default, self.pick), *self.more)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All variables that come with one look-up, the numbers first."""
+        return tuple(each.name for each in (*self.numbers, *self.texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +265,16 @@ class Shown:
         The variable.
     role
         ``"key"``: a term, one of :attr:`Plan.keys`. ``"score"``: the score. ``"formula"``: a
-        number, from what an answer's row has.
+        number, from what an answer's row has. ``"text"``: a term of the stream, or a text of a
+        service, that is shown only.
     formula
         For ``"formula"``: over the names in :attr:`Plan.take` and the service's value. For a
-        ``"key"`` that is shown under another name: the name that it has in :attr:`Plan.keys`.
+        ``"key"`` that is shown under another name: the name that it has in :attr:`Plan.keys`. For a
+        ``"text"``: its name in :attr:`Plan.take`, or the service's variable.
     """
 
     name: str
-    role: Literal["key", "score", "formula"]
+    role: Literal["key", "score", "formula", "text"]
     formula: str = ""
 
     @property
@@ -280,7 +315,7 @@ class Plan:
     patterns
         Alternatives (``UNION``): every solution of any of them is a row of the binding table.
     services
-        None or one.
+        What is looked up: of one service, or of several, each by one variable.
     keys
         The variables that tell items apart: the join variable, or those grouped by, or without
         either all whose terms are shown. One that is the score too stands twice, so that the
@@ -313,6 +348,8 @@ class Plan:
         Our own clause.
     static
         IRIs of ``FROM`` that no pattern reads.
+    chosen
+        Whether ``conditions`` can't be a part of the score.
     """
 
     text: str = field(repr=False)
@@ -337,6 +374,7 @@ class Plan:
     static: tuple[URIRef, ...] = ()
     kinds: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "kinds", "errors"):
@@ -356,8 +394,19 @@ class Plan:
 
     @property
     def service(self) -> Service | None:
-        """The only service, if there is one."""
-        return self.services[0] if self.services else None
+        """The only service, if one number of it is looked up by the key, and nothing more is."""
+        return None if self.joins_services or not self.services else self.services[0]
+
+    @property
+    def joins_services(self) -> bool:
+        """Whether more is looked up than one number by the key, or conditions choose among items.
+
+        It is then a query with several remote values, as :class:`~topwater.query.TopKQuery` has.
+        """
+        if len(self.services) != 1:
+            return bool(self.services)
+        (one,) = self.services
+        return bool(one.more or one.texts or one.by or self.chosen)
 
     def __repr__(self) -> str:
         return f"<Plan: {redacted_addresses(' '.join(self.text.split()))}>"
@@ -374,7 +423,12 @@ class Plan:
     @property
     def numbers(self) -> tuple[str, ...]:
         """The variables whose numbers the binding table has."""
-        return self.query().value_columns
+        return tuple(name for name in self.query().value_columns if not name.endswith(TEXT))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The variables whose terms the binding table has, with :data:`TEXT` behind each."""
+        return tuple(name for name in self.query().value_columns if name.endswith(TEXT))
 
     def query(self) -> TopKQuery:
         """The same over binding tables."""

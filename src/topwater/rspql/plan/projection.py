@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rdflib.term import BNode, Identifier, Variable
+from rdflib.term import BNode, Identifier, Literal, Variable
 
 from topwater.model import Answer, FloatArray
 from topwater.rspql.plan.plan import Plan, Shown
@@ -28,36 +28,36 @@ class Rows:
 
     Attributes
     ----------
-    keys, scores, remote
+    keys, scores
         As an answer's rows have them; None where there is none.
     values
         By the names in the plan's ``take``.
+    remotes
+        By the variables of services.
     """
 
     keys: Sequence[str | None]
     scores: Sequence[float | None]
-    values: Mapping[str, Sequence[float | None]]
-    remote: Sequence[float | None]
+    values: Mapping[str, Sequence[float | str | None]]
+    remotes: Mapping[str, Sequence[float | str | None]]
 
     @staticmethod
     def of(plan: Plan, answer: Answer) -> Rows:
         """Those of one answer."""
         rows = answer.rows
         names = () if isinstance(plan.take, str) else tuple(plan.take)
+        remotes: dict[str, list[float | str | None]] = {}
+        if plan.service is not None:
+            remotes = {plan.service.value: [row.remote for row in rows]}
+        elif plan.services:
+            there = [name for service in plan.services for name in service.names]
+            remotes = {name: [row.remotes[name].value for row in rows] for name in there}
         return Rows(
             [str(row.key) for row in rows],
             [row.score for row in rows],
-            {
-                name: [_number(row.values[place]) for row in rows]
-                for place, name in enumerate(names)
-            },
-            [row.remote for row in rows],
+            {name: [row.values[place] for row in rows] for place, name in enumerate(names)},
+            remotes,
         )
-
-
-def _number(value: float | str | None) -> float | None:
-    """What a plan takes of the stream are numbers."""
-    return None if isinstance(value, str) else value
 
 
 def shown(plan: Plan, rows: Rows) -> dict[str, list[Any]]:
@@ -79,7 +79,10 @@ def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
     if each.role == "key":
         place, count = plan.keys.index(each.variable), len(plan.keys)
         return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
-    read = {**rows.values, **({plan.service.value: rows.remote} if plan.service else {})}
+    if each.role == "text":
+        return _terms(rows, each.formula)
+    read = {**rows.values, **rows.remotes}
+    numbers: list[float | None]
     if each.role == "score":
         text, numbers = plan.score, list(rows.scores)
     else:
@@ -88,8 +91,15 @@ def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
     return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
 
 
+def _terms(rows: Rows, name: str) -> list[str | None]:
+    """Terms of the stream as keys have them; a text of a service is a literal."""
+    if name in rows.values:
+        return [None if each is None else str(each) for each in rows.values[name]]
+    return [None if each is None else text_of(Literal(str(each))) for each in rows.remotes[name]]
+
+
 def _computed(
-    text: str, read: Mapping[str, Sequence[float | None]], count: int
+    text: str, read: Mapping[str, Sequence[float | str | None]], count: int
 ) -> list[float | None]:
     formula = parse_formula(text)
     # A column that no formula names tells how many rows there are.
@@ -102,7 +112,7 @@ def _usable(
     plan: Plan,
     text: str,
     numbers: list[float | None],
-    read: Mapping[str, Sequence[float | None]],
+    read: Mapping[str, Sequence[float | str | None]],
 ) -> list[float | None]:
     """The numbers that were computed of nothing but numbers."""
     flags = {plan.errors[name] for name in parse_formula(text).columns if name in plan.errors}
@@ -112,8 +122,9 @@ def _usable(
     ]
 
 
-def _floats(values: Sequence[float | None]) -> FloatArray:
-    return np.array([math.nan if value is None else value for value in values], np.float64)
+def _floats(values: Sequence[float | str | None]) -> FloatArray:
+    numbers = [math.nan if value is None or isinstance(value, str) else value for value in values]
+    return np.array(numbers, np.float64)
 
 
 def _bare(term: str) -> str:

@@ -27,12 +27,23 @@ class Remote:
 class Far:
     """The service as far as it is known: what it is joined by, and what it is asked for.
 
-    ``cast`` has the names under which its value is cast to a number.
+    Attributes
+    ----------
+    remote, key
+        What it is asked, and the variable that it shares with the stream.
+    values, texts
+        The variables that are computed with, and those that are only shown.
+    compared
+        Those of the values that the score or a condition uses.
+    cast
+        The names under which values are cast to numbers.
     """
 
     remote: Remote
     key: str
-    value: str = ""
+    values: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    compared: set[str] = field(default_factory=set)
     cast: set[str] = field(default_factory=set)
 
     @property

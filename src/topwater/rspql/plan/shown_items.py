@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NoReturn
 
 from rdflib.term import Variable
@@ -10,7 +10,7 @@ from rdflib.term import Variable
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import columns, ordered
 from topwater.rspql.plan.group_by import group_names
-from topwater.rspql.plan.plan import Service, Shown
+from topwater.rspql.plan.plan import TEXT, Service, Shown
 from topwater.rspql.plan.service_clause import Far
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
@@ -22,15 +22,15 @@ class Showing:
     """Finds for each variable of an answer where its value comes from."""
 
     def __init__(
-        self, document: Document, layers: Layers, where: Where, far: Far | None, score: Node
+        self, document: Document, layers: Layers, where: Where, fars: Sequence[Far], score: Node
     ) -> None:
         self._document = document
         self._layers = layers
         self._where = where
-        self._far = far
+        self._fars = fars
         self._score = score
         self._stream = where.stream_variables()
-        self._remote = set() if far is None else far.variables
+        self._remote = set().union(*(far.variables for far in fars))
 
     def score_name(self, projection: Iterable[Shown]) -> str | None:
         """The variable that shows the score; if none does, the one that the query ranks by."""
@@ -51,7 +51,7 @@ class Showing:
         self,
         outputs: Mapping[str, Node],
         take: Literal["each"] | Mapping[str, str],
-        service: Service | None,
+        services: Sequence[Service],
     ) -> tuple[tuple[Shown, ...], tuple[str, ...]]:
         """What is shown, and the keys."""
         if isinstance(take, str):
@@ -59,9 +59,11 @@ class Showing:
             shown = [each.variable for each in found.values() if each.role == "key"]
             keys = list(dict.fromkeys(shown))
         else:
-            keys = self._grouped_by()
-            numbers = {*take} | (set() if service is None else {service.value})
-            found = {n: self._of_key(n, node, keys, numbers) for n, node in outputs.items()}
+            keys = self.ranked_keys()
+            numbers = {*take, *(each.name for one in services for each in one.numbers)}
+            texts = {name for name, form in take.items() if form.endswith(f"{TEXT}`)")}
+            texts |= {each.name for one in services for each in one.texts}
+            found = {n: self._of_key(n, node, keys, numbers, texts) for n, node in outputs.items()}
         return tuple(found.values()), self._told_apart(keys, isinstance(take, str))
 
     def _of_solution(self, name: str, node: Node) -> Shown:
@@ -78,9 +80,13 @@ class Showing:
             f"BIND it inside the WINDOW block: BIND(… AS ?{name})",
         )
 
-    def _of_key(self, name: str, node: Node, keys: list[str], numbers: set[str]) -> Shown:
+    def _of_key(
+        self, name: str, node: Node, keys: list[str], numbers: set[str], texts: set[str]
+    ) -> Shown:
         if isinstance(node, Name) and node.name in keys:
             return _key(name, node.name)
+        if isinstance(node, Name) and node.name in texts:
+            return Shown(name, "text", node.name)
         if node == self._score:
             return Shown(name, "score")
         if columns(node) <= numbers:
@@ -106,22 +112,21 @@ class Showing:
             )
         return found * 2
 
-    def _grouped_by(self) -> list[str]:
-        """The variables whose values are ranked."""
+    def ranked_keys(self) -> list[str]:
+        """The variables whose values are ranked: those grouped by, or else looked up by."""
         if self._layers.groups is None:
-            return [] if self._far is None else [self._far.key]
+            return list(dict.fromkeys(far.key for far in self._fars))
         groups = group_names(self._layers, self._where)
         own = [name for name in groups if name not in self._remote]
-        told = " and ".join(f"?{name}" for name in own) or "a remote value"
-        if self._far is not None and own != [self._far.key]:
-            self._fail(
-                f"values are looked up by ?{self._far.key}, and groups are made by {told}",
-                f"write GROUP BY ?{self._far.key}",
-            )
         for name in own:
             if name not in self._stream:
                 problem = f"groups are made by ?{name}, which has no value in every solution"
                 self._fail_variable(name, problem, "group by a variable of the WINDOW block")
+        if not own:
+            self._fail(
+                "groups are made by a remote value, and values are looked up by keys",
+                f"write GROUP BY ?{self._fars[0].key}",
+            )
         return own
 
     def _require_bound(self, name: str) -> None:

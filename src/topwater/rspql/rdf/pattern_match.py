@@ -19,6 +19,7 @@ from rdflib.term import Identifier, Variable
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.rspql.plan.plan import (
     SILENT,
+    TEXT,
     TIME,
     EventPattern,
     Fixed,
@@ -49,19 +50,22 @@ class Matcher:
     keys, numbers
         The variables that make up the key, and those whose numbers are wanted; or whose
         datatypes are, with :data:`~topwater.rspql.rdf.term_values.KIND` behind the name.
+    texts
+        Those whose terms are wanted, with :data:`~topwater.rspql.plan.plan.TEXT` behind the name.
     """
 
     reading: Documents | Columns
     patterns: tuple[EventPattern, ...]
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
+    texts: tuple[str, ...] = ()
 
     @staticmethod
     def of(plan: Plan, stream: Named, reading: Documents | Columns) -> Matcher:
         """What a plan looks for in a stream."""
         names = windows_in(plan, stream)
         patterns = tuple(from_stream(e, stream) for e in plan.patterns if e.window in names)
-        return Matcher(reading, patterns, plan.keys, plan.numbers)
+        return Matcher(reading, patterns, plan.keys, plan.numbers, plan.texts)
 
     def match(self, events: pa.Table, scope: str = "", first: int = 0) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
@@ -107,7 +111,7 @@ class Matcher:
         """Per pattern its solutions; the row of each event; and the rows of what is bad."""
         if isinstance(self.reading, Columns):
             kinds = (variable_in(name) for name in self.numbers if name.endswith(KIND))
-            terms = (*self.keys, *kinds)
+            terms = (*self.keys, *kinds, *self._shown())
             direct = [self.reading.bindings(events, each, terms) for each in self.patterns]
             if all(each is not None for each in direct):
                 found = [
@@ -123,17 +127,25 @@ class Matcher:
         self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, begun: tuple[str, int]
     ) -> pa.Table:
         where = rows[found.event]
-        texts = [term_texts(found, name, begun, where) for name in self.keys]
+        names = (*self.keys, *self._shown())
+        texts = [term_texts(found, name, begun, where) for name in names]
         return self._table(found, time.take(where), texts)
 
     def table(self, found: Bindings, time: pa.ChunkedArray) -> pa.Table:
         """The binding table of solutions that are found already, and when each was."""
-        return self._table(found, time, [_texts(found, name) for name in self.keys])
+        names = (*self.keys, *self._shown())
+        return self._table(found, time, [_texts(found, name) for name in names])
+
+    def _shown(self) -> list[str]:
+        """The variables whose terms are wanted beside the key."""
+        return [name.removesuffix(TEXT) for name in self.texts]
 
     def _table(self, found: Bindings, time: pa.ChunkedArray, texts: list[pa.Array]) -> pa.Table:
-        columns = {TIME: time, " ".join(self.keys): _keys(texts)}
+        columns = {TIME: time, " ".join(self.keys): _keys(texts[: len(self.keys)])}
         for name in self.numbers:
             columns[name] = pa.array(self._column(found, name))
+        for name, each in zip(self.texts, texts[len(self.keys) :], strict=True):
+            columns[name] = _keys([each])
         return pa.table(columns | {SILENT: pa.repeat(False, len(time))})
 
     def _column(self, found: Bindings, name: str) -> FloatArray:
@@ -161,6 +173,7 @@ class Matcher:
         keys = pa.repeat(pa.scalar(key, pa.large_string()), len(time))
         columns = {TIME: time, " ".join(self.keys): keys}
         columns |= {name: pa.nulls(len(time), pa.float64()) for name in self.numbers}
+        columns |= {name: pa.nulls(len(time), pa.large_string()) for name in self.texts}
         return pa.table(columns | {SILENT: pa.repeat(silent, len(time))})
 
 

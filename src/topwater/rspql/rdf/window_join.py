@@ -55,7 +55,7 @@ class WindowJoin:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         self._windows = windows_of(plan.windows[0])
-        self._matcher = Matcher(Documents(), plan.patterns, plan.keys, plan.numbers)
+        self._matcher = Matcher(Documents(), plan.patterns, plan.keys, plan.numbers, plan.texts)
         self._held: dict[tuple[int, int], list[pa.Table]] = {}
         self._clock = EventTime(max(_HOUR, self._windows.width))
         self._next: int | None = None
