@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from topwater.local import run
     from topwater.model import Answer, Counts, Fetched, Freshness, LookUp, Row, Window
     from topwater.monitor import TopKMonitor
+    from topwater.monitor.notice_settings import ChangeStream
     from topwater.monitor.snapshot import describe
     from topwater.protocols import Source
     from topwater.query import TopKQuery
@@ -44,6 +45,7 @@ __all__ = [
     "Answers",
     "BatchError",
     "Budget",
+    "ChangeStream",
     "Counts",
     "EnvironmentProblem",
     "Euclidean",
@@ -96,6 +98,7 @@ _HOMES = {
     "local": ("run",),
     "model": ("Answer", "Counts", "Fetched", "Freshness", "LookUp", "Row", "Window"),
     "monitor": ("TopKMonitor",),
+    "monitor.notice_settings": ("ChangeStream",),
     "monitor.snapshot": ("describe",),
     "protocols": ("Source",),
     "query": ("TopKQuery",),

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
-from topwater.model import Answer
+from topwater.model import Answer, Millis
 from topwater.monitor import KeyedMonitor, Monitor
 from topwater.monitor.columns import Batch, as_table
+from topwater.monitor.notice_settings import ChangeStream
 from topwater.monitor.source_table import one_of
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.replica.notices import END
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ def run(
     source: Source | None = None,
     sources: Mapping[str, Source] | None = None,
     monitor: Monitor | None = None,
+    changes: ChangeStream | Iterable[Batch] | None = None,
 ) -> Iterator[Answer]:
     """Answers as their windows close, and at the end those of all windows that hold an event.
 
@@ -52,7 +55,12 @@ def run(
     sources
         The same by name, for several remote values.
     monitor
-        Goes on with this monitor instead of a new one.
+        Goes on with this monitor instead of a new one; one that hears of changes, if there are
+        ``changes``.
+    changes
+        Batches of notices of what changed at the sources, or a :class:`ChangeStream` of them that
+        says how they are written. Before windows close, batches are read until their time has come
+        as far as that of the events; an empty one says that there are no more for now.
 
     Raises
     ------
@@ -69,16 +77,37 @@ def run(
     10 ['b', 'a']
     20 ['c']
     """
+    told = None if changes is None else ChangeStream.of(changes)
     if monitor is None:
         given = one_of(source, sources)
-        monitor = KeyedMonitor(query, source=given, clock=SYSTEM_CLOCK)
+        settings = None if told is None else told.settings
+        monitor = KeyedMonitor(query, source=given, clock=SYSTEM_CLOCK, changes=settings)
     if source is not None or sources is not None:
         monitor.start()
+    notices = None if told is None else iter(told.stream)
     for batch in batches:
         monitor.ingest(batch)
         if (watermark := monitor.watermark) is not None:
+            if notices is not None:
+                _learn(monitor, notices, watermark)
             yield from monitor.close_until(watermark)
+    if notices is not None and (watermark := monitor.watermark) is not None:
+        # As far as the last window that holds an event reaches.
+        _learn(monitor, notices, watermark + query.lateness + query.window.width)
     yield from monitor.flush()
+
+
+def _learn(monitor: Monitor, notices: Iterator[Batch], time: Millis) -> None:
+    """Let a monitor hear of what changed up to a time, as far as that is told."""
+    while monitor.heard is None or monitor.heard < time:
+        batch = next(notices, None)
+        if batch is None:
+            # All has been told: of what comes now, nothing can.
+            monitor.learn(until=END)
+            return
+        monitor.learn(batch)
+        if not as_table(batch).num_rows:
+            return
 
 
 @checked_call()

@@ -344,6 +344,11 @@ class Answer:
     spent, left
         For a query with several remote values: what its look-ups cost, in the unit of the budget;
         and what is left of each quota, by its name.
+    notices
+        Where changes are pushed: what became of the notices since the answer before, as pairs of a
+        word and how many. ``told`` gave a value, ``stale`` said that one is another now,
+        ``outdated`` were older than what is known, ``late`` came after a window that they would
+        have counted for; ``bad_key``, ``bad_time`` and ``bad_value`` could not be read.
     tuned
         In the first answer after a restart with other settings: what they were, and what they are.
     """
@@ -362,6 +367,7 @@ class Answer:
     spent: float | None = None
     left: tuple[tuple[str, float], ...] = ()
     tuned: tuple[str, ...] = ()
+    notices: tuple[tuple[str, int], ...] = ()
 
     @property
     def keys(self) -> list[Key]:
@@ -387,7 +393,8 @@ class Answer:
         plain["rows"] = tuple(map(row_dict, self.rows))
         plain["looked_up"] = tuple(map(look_up_dict, self.looked_up))
         plain["left"] = dict(self.left)
-        for name in ("key_columns", "group_columns", "tuned"):
+        plain["notices"] = dict(self.notices)
+        for name in ("key_columns", "group_columns", "tuned", "notices"):
             if not plain[name]:
                 del plain[name]
         if self.spent is None:
@@ -408,6 +415,7 @@ class Answer:
         facts = ["exact"] if self.exact else []
         facts += [] if self.freshness is None else self.freshness.facts
         facts += [tally(self.problems)] if self.freshness and self.freshness.nothing_usable else []
+        facts += [f"{count:,} notices {word}" for word, count in self.notices]
         return [*facts, *self.counts.facts, *(f"now {change}" for change in self.tuned)]
 
     def plot(self) -> Chart:

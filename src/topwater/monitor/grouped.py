@@ -16,6 +16,7 @@ from topwater.monitor.group_book import Entry, GroupBook
 from topwater.monitor.group_look_ups import GroupLookUps
 from topwater.monitor.group_wallet import GroupWallet
 from topwater.monitor.loop import OnMiss, TopKMonitor
+from topwater.monitor.notice_settings import NoticeSettings, require_notices
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.ranking_log import RankingLog
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
@@ -133,6 +134,21 @@ class GroupedMonitor:
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""
         self.admit(*(part for _, part in reduce_for_shards(self.query, batch)))
+
+    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:  # noqa: ARG002
+        """Nothing is heard of changes here: notices are for one replica.
+
+        Raises
+        ------
+        QueryError
+            Always.
+        """
+        require_notices(self.query, NoticeSettings())
+
+    @property
+    def heard(self) -> Millis | None:
+        """Nothing was heard of changes."""
+        return None
 
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""
@@ -413,6 +429,7 @@ def build_monitor(
     shard: Shard = _WHOLE,
     keep_late: bool = False,
     clock: Clock = SYSTEM_CLOCK,
+    changes: NoticeSettings | None = None,
 ) -> Monitor:
     """The monitor that a query needs: of one ranking, or of one per group.
 
@@ -421,7 +438,9 @@ def build_monitor(
     # A source's quota is for all shards together, whatever groups they have.
     whole = query.group_by is not None and query.joins is None
     remote = remote_part(query, source, clock, _WHOLE if whole else shard)
-    return ranking_monitor(query, remote, state, on_miss=on_miss, keep_late=keep_late)
+    return ranking_monitor(
+        query, remote, state, on_miss=on_miss, keep_late=keep_late, changes=changes
+    )
 
 
 def ranking_monitor(
@@ -431,7 +450,11 @@ def ranking_monitor(
     *,
     on_miss: OnMiss | None = None,
     keep_late: bool = False,
+    changes: NoticeSettings | None = None,
 ) -> TopKMonitor | GroupedMonitor:
     """The same for those who have the remote part already."""
-    kind = TopKMonitor if query.group_by is None else GroupedMonitor
-    return kind(query, remote, state, on_miss=on_miss, keep_late=keep_late)
+    if changes is not None:
+        require_notices(query, changes)
+    if query.group_by is not None:
+        return GroupedMonitor(query, remote, state, on_miss=on_miss, keep_late=keep_late)
+    return TopKMonitor(query, remote, state, on_miss=on_miss, keep_late=keep_late, changes=changes)

@@ -26,6 +26,7 @@ from topwater.monitor.joint_ranking import JointRanking
 from topwater.monitor.journal_chunks import cut, joined
 from topwater.monitor.journal_logs import Content, Log
 from topwater.monitor.loop import TopKMonitor
+from topwater.monitor.notice_log import NoticeLog, notice_logs
 from topwater.monitor.protocol import Recorded
 from topwater.monitor.ranking_log import logs_of
 from topwater.monitor.remote_part import RemoteElsewhere
@@ -223,6 +224,9 @@ class Journal(Generic[M_co]):
     def _replay(self, head: Head, get: Get, since: int | None) -> None:
         with known_form("the head"):
             self.monitor.restore_facts(head.facts)
+            # Who listens to changes from now on has heard of none.
+            more = {log.name: Strand() for log in self._logs if isinstance(log, NoticeLog)}
+            head.strands = {**more, **head.strands}
             strands = [head.strands[log.name] for log in self._logs]
         for log, strand in zip(self._logs, strands, strict=True):
             log.begin(afresh=since is None)
@@ -324,7 +328,7 @@ def _label(name: str, part: Piece | Segment) -> str:
 
 def _logs_of(monitor: Recorded) -> list[Log]:
     if isinstance(monitor, JointRanking):
-        return [RowLog(monitor.refresher)]
+        return [RowLog(monitor.refresher), *notice_logs(monitor.refresher, monitor.query.window)]
     if isinstance(monitor, GroupedMonitor):
         return [GroupLog(monitor)]
     assert isinstance(monitor, TopKMonitor)  # noqa: S101  for the type checker

@@ -21,6 +21,8 @@ from topwater.monitor.columns import Batch, as_table, require_column
 from topwater.monitor.grouped import GroupedMonitor, ranking_monitor
 from topwater.monitor.key_columns import form_of, known, with_keys_inside
 from topwater.monitor.loop import OnMiss, TopKMonitor
+from topwater.monitor.notice_reader import read_notices
+from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.remote_part import remote_part
 from topwater.monitor.source_table import Sources, SourceTable
@@ -120,7 +122,7 @@ class KeyedMonitor:
         What is asked.
     state
         A snapshot to go on from.
-    source, on_miss, clock
+    source, on_miss, clock, changes
         See :meth:`TopKMonitor.build`.
 
     Examples
@@ -142,8 +144,10 @@ class KeyedMonitor:
         source: Sources | None = None,
         on_miss: OnMiss | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        changes: NoticeSettings | None = None,
     ) -> None:
         self.query = query
+        self._changes = changes
         self._on_miss = on_miss
         self._asked, given = _asked_by_key(query, source)
         for each in self._asked:
@@ -180,6 +184,20 @@ class KeyedMonitor:
             monitor.restore_facts(self._monitor.facts())
         monitor.ingest(forms.inside(table, self.query))
         self._take(forms, monitor)
+
+    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:
+        """Take in a batch of notices of what changed; see :meth:`TopKMonitor.learn`."""
+        if self._changes is None or isinstance(self._monitor, GroupedMonitor):
+            self._monitor.learn(batch, until=until)
+            return
+        read = read_notices(self.query, self._changes, batch, self._forms.key)
+        self._monitor.learn_notices(*read)
+        self._monitor.learn(until=until)
+
+    @property
+    def heard(self) -> Millis | None:
+        """The time of the youngest notice of a change; None before the first."""
+        return self._monitor.heard
 
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere, with keys as they are inside."""
@@ -228,7 +246,7 @@ class KeyedMonitor:
     def _built(self, inner: TopKQuery, state: bytes | None = None) -> Ranking:
         on_miss = self._on_miss
         told = None if on_miss is None else lambda answer: on_miss(self._outside(answer))
-        return ranking_monitor(inner, self._remote, state, on_miss=told)
+        return ranking_monitor(inner, self._remote, state, on_miss=told, changes=self._changes)
 
     def _restore(self, state: bytes) -> None:
         table, meta = unpack(state)

@@ -24,6 +24,8 @@ from topwater.monitor.candidate_keys import open_windows
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
+from topwater.monitor.notice_reader import read_notices
+from topwater.monitor.notice_settings import NoticeSettings, require_notices
 from topwater.monitor.open_windows import WindowItems, WindowKeys, WindowResult
 from topwater.monitor.ranking_state import RankingState
 from topwater.monitor.reduction import PartialBatch, reduce_batch
@@ -39,6 +41,7 @@ from topwater.replica import Refresher
 from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.look_ups import LookingUp, alone
 from topwater.replica.nominations import Nominations
+from topwater.replica.notices import NoticeDesk, beat_of
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import column, known_form
 
@@ -74,6 +77,7 @@ class TopKMonitor:
         *,
         on_miss: OnMiss | None = None,
         keep_late: bool = False,
+        changes: NoticeSettings | None = None,
     ) -> None:
         self.query = query
         _ = query.key_column
@@ -81,6 +85,9 @@ class TopKMonitor:
         self._late: list[pa.Table] | None = [] if keep_late else None
         self._remote = remote
         self._refresher = None if remote is None else remote.refresher(query)
+        self._changes = changes
+        if changes is not None:
+            self._listen(changes)
         self._current: int | None = None
         self._filled = FilledWindows(query.window)
         self._event_time = EventTime(query.jump)
@@ -107,6 +114,7 @@ class TopKMonitor:
         shard: Shard = _WHOLE,
         keep_late: bool = False,
         clock: Clock = SYSTEM_CLOCK,
+        changes: NoticeSettings | None = None,
     ) -> TopKMonitor:
         """A new monitor, or the one that wrote ``state`` with :meth:`snapshot`.
 
@@ -126,6 +134,8 @@ class TopKMonitor:
             Keep what came too late for :meth:`take_late`.
         clock
             By which deadlines count.
+        changes
+            How notices of changes are written, if there will be some; see :meth:`learn`.
 
         Raises
         ------
@@ -139,7 +149,7 @@ class TopKMonitor:
                 fix="use topwater.monitor.grouped.GroupedMonitor, or run()",
             )
         remote = remote_part(query, source, clock, shard)
-        return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late)
+        return cls(query, remote, state, on_miss=on_miss, keep_late=keep_late, changes=changes)
 
     @property
     def counts(self) -> Counts:
@@ -191,6 +201,56 @@ class TopKMonitor:
             )
         )
         self._ranges = ranges
+
+    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:
+        """Take in a batch of notices of what changed at the sources.
+
+        A value that is told counts as if it had been looked up at its time; a null says that a
+        value is another by now. Each counts for the windows that close at its time or later.
+
+        Parameters
+        ----------
+        batch
+            The notices: tables, mappings or rows, as of events.
+        until
+            All that happened up to this time has been told: for streams that may be silent.
+
+        Raises
+        ------
+        BatchError
+            If a column is missing or has a type that can't be used. What can't be read of single
+            notices is counted in the next answer.
+        """
+        desk = self._desk()
+        assert self._changes is not None  # noqa: S101  else there was no desk
+        self.learn_notices(*read_notices(self.query, self._changes, batch))
+        if until is not None:
+            desk.add(beat_of(until + desk.delay + 1))
+
+    def learn_notices(self, notices: pa.Table, tallies: Mapping[str, int] | None = None) -> None:
+        """Take in notices that were read elsewhere; and how many could not be read."""
+        self._desk().add(notices, tallies)
+
+    @property
+    def heard(self) -> Millis | None:
+        """The time of the youngest notice of a change; None before the first."""
+        return self._desk().newest
+
+    def _listen(self, changes: NoticeSettings) -> None:
+        require_notices(self.query, changes)
+        assert isinstance(self._refresher, Refresher | JoinedRefresher)  # noqa: S101
+        self._refresher.listen(NoticeDesk(changes.told_of(self.query), changes.delay))
+
+    def _desk(self) -> NoticeDesk:
+        desk = getattr(self._refresher, "notices", None)
+        if desk is None:
+            raise QueryError(
+                "the monitor was not built to hear of changes",
+                field="changes",
+                fix="build it with changes=NoticeSettings(…)",
+            )
+        assert isinstance(desk, NoticeDesk)  # noqa: S101  for the type checker
+        return desk
 
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""
@@ -308,7 +368,12 @@ class TopKMonitor:
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
         replica = None if self._refresher is None else self._refresher.snapshot()[0]
-        return RankingState(self.facts(), self._open.snapshot(), replica).pack(self.query)
+        facts = self.facts()
+        if self._changes is not None:
+            remote = facts["remote"]
+            waiting = self._desk().with_waiting(remote["notices"])
+            facts["remote"] = {**remote, "notices": waiting}
+        return RankingState(facts, self._open.snapshot(), replica).pack(self.query)
 
     def facts(self) -> dict[str, Any]:
         """The few numbers of a snapshot, for JSON."""

@@ -62,6 +62,13 @@ class Monitor(Recorded, Protocol):
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events."""
 
+    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:
+        """Take in a batch of notices of what changed at the sources."""
+
+    @property
+    def heard(self) -> Millis | None:
+        """The time of the youngest notice of a change; None before the first."""
+
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""
 

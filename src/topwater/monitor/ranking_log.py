@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from topwater.monitor.journal_logs import Content, Log, PaneLog, WholeLog
 from topwater.monitor.loop import TopKMonitor
+from topwater.monitor.notice_log import notice_logs
 from topwater.monitor.row_log import RowLog, join_logs
 from topwater.tables import known_form, pack, unpack
 
@@ -90,6 +91,7 @@ def logs_of(monitor: TopKMonitor) -> list[Log]:
         logs += join_logs(monitor.joined)
     if monitor.refresher is not None:
         logs.append(RowLog(monitor.refresher))
+    logs += notice_logs(monitor.joined or monitor.refresher, monitor.query.window)
     if monitor.pane_rows is not None:
         return [*logs, PaneLog(monitor)]
     return [*logs, _list_log(monitor)]

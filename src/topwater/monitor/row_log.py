@@ -107,8 +107,9 @@ class RowLog:
         self._tell(written)
         if not len(gone) and not len(came) and not changed.any():
             return None
-        # What is learnt of a key is learnt when it is asked for.
-        asked = self._in_order(np.concatenate([came, kept[differs["asked"]]]))
+        # What is learnt of a key is learnt when it is asked for, or told to be another.
+        learnt = differs["asked"] | differs["changes"]
+        asked = self._in_order(np.concatenate([came, kept[learnt]]))
         return Content(pack_arrays({**rows, **self._full(came), **self._learnt(asked)}))
 
     def oldest(self) -> int | None:

@@ -61,6 +61,7 @@ def make_answer(query: TopKQuery, window: int, result: WindowResult, counts: Cou
         looked_up=ranking.look_ups.first,
         spent=ranking.spent,
         left=ranking.left,
+        notices=ranking.notices,
     )
 
 

@@ -29,6 +29,7 @@ Keys: TypeAlias = KeyArray | pa.Array | pa.ChunkedArray
 S = TypeVar("S", bound=np.generic)
 
 _LEAST = 16
+_DIGITS = 20
 _FEWEST_BYTES = 256
 
 
@@ -91,6 +92,26 @@ class KeySlots:
         if len(keys):
             self._each(keys, found, add=add)
         return found
+
+    def fitting(self, keys: pa.Array | pa.ChunkedArray) -> pa.Array:
+        """Keys as those in the table are, text or whole numbers; null where one can't be.
+
+        Examples
+        --------
+        >>> index = KeySlots()
+        >>> index.slots_of(np.array([7]), add=True).tolist()
+        [0]
+        >>> index.fitting(pa.array(["7", "07", "tea"])).to_pylist()
+        [7, None, None]
+        """
+        keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
+        wanted = keys.type if self._store is None else self._store.kind
+        if pa.types.is_null(keys.type) or wanted == pa.large_string():
+            return keys.cast(wanted)
+        if pa.types.is_integer(keys.type):
+            return keys
+        whole = [_whole_or_none(each) for each in keys.to_pylist()]
+        return pa.array(whole, pa.int64())
 
     def keys_at(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""
@@ -180,10 +201,19 @@ class KeySlots:
             self._store.reserve(size)
 
 
+def _whole_or_none(text: str | None) -> int | None:
+    """The number that a text is, if it is written as such are."""
+    if text is None or len(text) > _DIGITS or not text.removeprefix("-").isdecimal():
+        return None
+    number = int(text) if text.isascii() else 0
+    return number if str(number) == text and -(2**63) <= number < 2**63 else None
+
+
 class _Store(Protocol):
     """The keys themselves, by slot."""
 
     what: str
+    kind: pa.DataType
 
     def __init__(self, size: int) -> None:
         """With so many slots."""
@@ -220,6 +250,7 @@ class _Store(Protocol):
 
 class _WholeKeys:
     what = "whole numbers"
+    kind = pa.int64()
 
     def __init__(self, size: int) -> None:
         self._kept = np.empty(size, np.int64)
@@ -260,6 +291,7 @@ class _WholeKeys:
 
 class _TextKeys:
     what = "text"
+    kind = pa.large_string()
 
     def __init__(self, size: int) -> None:
         self._arena = Arena(

@@ -15,7 +15,7 @@ from topwater.replica.policies import PolicyEntry
 from topwater.replica.rate_beliefs import RateBeliefs
 from topwater.replica.rate_estimators import Known, RateEstimator, estimators
 from topwater.replica.slot_columns import SlotTable
-from topwater.replica.store import Replica
+from topwater.replica.store import TOLD, Replica
 from topwater.replica.terms import Terms
 from topwater.replica.worth import Worth
 
@@ -71,6 +71,11 @@ class Learners:
 
     def observe(self, polls: Polls) -> None:
         """Learn from look-ups of keys that were known before."""
+        told = polls.hinted >= TOLD
+        if told.any():
+            # That these are others was told, and says nothing of how often they change untold.
+            self.hear(polls.at(told & polls.changed))
+            polls = polls.at(~told)
         if not len(polls.slots):
             return
         self.noise.observe(polls)
@@ -80,6 +85,11 @@ class Learners:
         if self.rates is not None:
             self.rates.observe(polls.slots, polls.seconds, polls.changed)
         self.beliefs.pool(self._sample())
+
+    def hear(self, polls: Polls) -> None:
+        """Learn how values move from changes that were told, each of them one."""
+        if len(polls.slots):
+            self.beliefs.values.observe(polls, np.ones(len(polls.slots)))
 
     def _sample(self) -> IntArray:
         """Of the slots that were polled, as many as tell what all have in common."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -90,6 +90,11 @@ class Polls:
     before: FloatArray
     after: FloatArray
     hinted: IntArray
+
+    def at(self, rows: BoolArray) -> Polls:
+        """Some of them."""
+        columns = ("slots", "seconds", "changed", "before", "after", "hinted")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import numpy as np
 from topwater.model import FloatArray, IntArray
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.rate_beliefs import seconds_since
+from topwater.replica.store import TOLD
 
 if TYPE_CHECKING:
     from topwater.replica.proposals import Proposal
@@ -89,7 +90,11 @@ class Prospects:
         # A source that failed will rather fail again.
         answers = np.ldexp(1.0, -proposal.at("vain", rows))
         uses = self._uses(rows, presence, right[of_row])
-        return Outlook(stale[of_row], uses, answers, changes[of_row])
+        stale = stale[of_row]
+        if self._rates.told:
+            # Rows that are alike otherwise differ in this.
+            stale = np.where(proposal.at("hinted", rows) >= TOLD, 1.0, stale)
+        return Outlook(stale, uses, answers, changes[of_row])
 
     def _alike(
         self, rows: IntArray, fetched: IntArray

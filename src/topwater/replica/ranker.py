@@ -95,4 +95,4 @@ class Ranker:
         """Whether every key of a window was read for its answer."""
         if view.left_out or len(self._replica) < len(view):
             return False
-        return bool(np.all(self._replica.fetched[view.slots] == view.end))
+        return bool(np.all(self._replica.read_at(view.slots, view.end)))

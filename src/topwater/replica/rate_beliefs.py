@@ -8,7 +8,7 @@ import pyarrow as pa
 from topwater.model import BoolArray, FloatArray, IntArray, Millis
 from topwater.replica.look_ups import Polls
 from topwater.replica.slot_columns import SlotTable
-from topwater.replica.store import NEVER
+from topwater.replica.store import NEVER, TOLD
 
 _MINUTE: Millis = 60_000
 _RATES = 24
@@ -50,6 +50,8 @@ class RateBeliefs:
         Of a change with an event, one for each rate of the grid.
     prior
         What is believed of a key that was never polled.
+    told
+        Whether there may be keys of which it was told that their values are others by now.
     """
 
     def __init__(self, step: Millis = _MINUTE, *, hints: bool = False) -> None:
@@ -63,6 +65,7 @@ class RateBeliefs:
         size = len(self.grid)
         self._log = SlotTable("rates", size, dtype=np.float16)
         self.prior: FloatArray = np.full(size, 1.0 / size)
+        self.told = False
 
     @property
     def bytes_per_key(self) -> int:
@@ -95,7 +98,8 @@ class RateBeliefs:
 
     def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """The probability that a value differs by now, so long and so many hints after a fetch."""
-        return np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
+        found = np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
+        return np.where(hinted >= TOLD, 1.0, found) if self.told else found
 
     def changes(
         self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray, stale: FloatArray
@@ -105,6 +109,7 @@ class RateBeliefs:
         Of a value that was never read, one.
         """
         read = np.isfinite(seconds)
+        hinted = hinted % TOLD if self.told else hinted
         wear = (beliefs * self._wear(np.where(read, seconds, 0.0), hinted)).sum(axis=1)
         return np.where(read, np.maximum(1.0, wear / np.maximum(stale, 1e-300)), 1.0)
 

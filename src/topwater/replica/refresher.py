@@ -30,6 +30,7 @@ from topwater.replica.key_slots import KeySlots
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Demand, Fetcher, LookingUp, LookUps, alone
 from topwater.replica.noise import Noise
+from topwater.replica.notices import NoticeDesk
 from topwater.replica.outcomes import Outcomes
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposals, Truth
@@ -40,9 +41,13 @@ from topwater.replica.set_point import ROUNDS, SetPoint
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.time_left import TimeLeft
+from topwater.replica.told import Hearing
 from topwater.replica.window_view import Ranking, WindowView
 from topwater.scoring import Score
 from topwater.windows import Windows
+
+ONLY = "source"
+"""What the source of a single remote value is called in notices."""
 
 _WHOLE = Shard()
 _NONE: IntArray = np.empty(0, np.int64)
@@ -73,6 +78,8 @@ class Refresher:
     ----------
     replica, values
         What is remembered, and what is taken for the remote values.
+    notices
+        Where changes that are told wait for their windows, if somebody listens to them.
     learners
         What was learnt from look-ups.
     purse
@@ -117,6 +124,8 @@ class Refresher:
         if settings.audit:
             self._auditor = Auditor(terms, replica, self._estimates, Audit(settings.audit))
         self._drawn: Drawn | None = None
+        self.notices: NoticeDesk | None = None
+        self._hearing: Hearing | None = None
         self._time = TimeLeft(clock)
         self._most: int | None = None
 
@@ -129,6 +138,11 @@ class Refresher:
     def size(self) -> int:
         """About how many bytes all that is remembered takes."""
         return self.replica.size
+
+    def listen(self, notices: NoticeDesk) -> None:
+        """From now on heed what is told of changes."""
+        self.notices = notices
+        self._hearing = Hearing(notices, ONLY, self.index, {self.settings.remote: self})
 
     def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
         """Begin with values that are known already, without cost."""
@@ -156,10 +170,16 @@ class Refresher:
         if not view.placed:
             view = view.at(self.replica.lend(view.keys))
         slots = view.slots
+        if self.notices is not None and self._hearing is not None:
+            self.notices.due(view.end)
+            self._hearing.take_in(view.end)
+            self._hearing.confirm(slots, view.end)
         self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
         self.purse.begin(view.index)
         ranking = yield from self._looking_up(view)
+        if self.notices is not None:
+            ranking = replace(ranking, notices=self.notices.told())
         self.replica.reclaim()
         if self.by_rows:
             # Some policies note things of keys that are not remembered.
@@ -259,6 +279,8 @@ class Refresher:
             found["set_point"] = self._set_point.snapshot()
         if self._auditor is not None:
             found["audit"] = self._auditor.audit.snapshot()
+        if self.notices is not None:
+            found["notices"] = self.notices.facts()
         return found | self.learners.facts()
 
     def restore(self, table: pa.Table, meta: Mapping[str, Any]) -> None:
@@ -277,6 +299,8 @@ class Refresher:
             self._set_point.restore(meta["set_point"])
         if self._auditor is not None and "audit" in meta:
             self._auditor.audit.restore(meta["audit"])
+        if self.notices is not None:
+            self.notices.restore_facts(meta.get("notices"))
 
     def forget_surplus(self, keep: IntArray = _NONE, memory: int | None = None) -> int:
         """Forget what is beyond the limits, and say how many keys that was.

@@ -28,6 +28,9 @@ from topwater.tables import column
 NEVER: Millis = -(2**62)
 """When something happened that never did."""
 
+TOLD = 2**40
+"""So many hints has a key of which it was told that its value is another by now."""
+
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     "value": (np.float64, np.nan),
     "fetched": (np.int64, NEVER),
@@ -69,13 +72,16 @@ class Replica:
         Which slots keys have. Those who keep something of keys in their windows share it.
     learnt
         Bytes that others keep for each key.
+    told
+        Whether there may be keys of which it was told that their values are others by now.
     value
         The value last fetched; NaN before the first, or when the remote side has none.
     fetched, asked, changed, seen, hinted
         When the key was last fetched, asked for (perhaps in vain), found changed, in a window,
         and in an event.
     hints
-        In how many windows it had an event after it was fetched.
+        In how many windows it had an event after it was fetched; and :data:`TOLD` more if a notice
+        said that its value is another by now.
     vain
         How often in a row it was asked for in vain.
     fetches, changes
@@ -128,6 +134,7 @@ class Replica:
         self.limit = limit
         self.memory = memory
         self.learnt = 0
+        self.told = False
         self.index = KeySlots()
         self.watched = WatchedRows()
         self._lent = np.empty(0, np.int64)
@@ -243,6 +250,11 @@ class Replica:
         """Whether the value of any key is known."""
         return bool(np.isfinite(self.value.data).any())
 
+    def read_at(self, slots: IntArray, at: Millis) -> BoolArray:
+        """Which values are known to be those of a time."""
+        read = np.equal(self.fetched[slots], at)
+        return np.asarray(read & (self.hints[slots] < TOLD) if self.told else read)
+
     def reasons(self, slots: IntArray) -> list[str]:
         """Why each has no value, as far as that was told."""
         return ["" if code == 0 else REASONS[code - 1] for code in self.why[slots].tolist()]
@@ -254,6 +266,20 @@ class Replica:
 
         ``why`` says of keys without a value why they have none.
         """
+        changed = self._write(slots, values, at)
+        rows = self.watched.of(slots)
+        self.fetches.put(rows, self.fetches.data[rows] + 1)
+        self.why.put(rows, 0 if why is None else _codes(why))
+        return changed
+
+    def tell(self, slots: IntArray, values: FloatArray, at: IntArray) -> BoolArray:
+        """Write what is known without a look-up, each as of a time; say which values are new."""
+        changed = self._write(slots, values, at)
+        lacking = np.where(np.isnan(values), "not_found", "").astype(object)
+        self.why.put(self.watched.of(slots), _codes(lacking))
+        return changed
+
+    def _write(self, slots: IntArray, values: FloatArray, at: Millis | IntArray) -> BoolArray:
         self.keep(slots)
         rows = self.watched.of(slots)
         old, known = self.value.data[rows], self.fetched.data[rows] != NEVER
@@ -261,14 +287,22 @@ class Replica:
         changed: BoolArray = ~(same & known)
         self.value.put(rows, values)
         self.changes.put(rows, self.changes.data[rows] + (changed & known))
-        self.changed.put(rows[changed], at)
+        self.changed.put(rows[changed], at[changed] if isinstance(at, np.ndarray) else at)
         self.fetched.put(rows, at)
         self.asked.put(rows, at)
         self.vain.put(rows, 0)
         self.hints.put(rows, 0)
-        self.fetches.put(rows, self.fetches.data[rows] + 1)
-        self.why.put(rows, 0 if why is None else _codes(why))
         return changed
+
+    def mark(self, slots: IntArray) -> None:
+        """Note that the values of these keys, if they are known, are others by now."""
+        slots = slots[self.known(slots)]
+        self.hints[slots] = TOLD
+
+    def confirm(self, slots: IntArray, at: Millis) -> None:
+        """Note that these keys, which are known, have the same values as before."""
+        self.fetched[slots] = at
+        self.hints[slots] = 0
 
     def miss(self, slots: IntArray, at: Millis, why: KeyArray | None = None) -> None:
         """Note that these keys were asked for, and nothing came. It renews nothing else."""

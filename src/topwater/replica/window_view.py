@@ -217,6 +217,8 @@ class Ranking:
         Per row, where there are several remote values: each by its name.
     spent, left
         What the look-ups cost, where costs count; and what is left of each quota.
+    notices
+        What became of the changes that were told, and of how many.
     """
 
     rows: IntArray
@@ -233,3 +235,4 @@ class Ranking:
     remotes: Sequence[Mapping[str, Remote]] = ()
     spent: float | None = None
     left: tuple[tuple[str, float], ...] = ()
+    notices: tuple[tuple[str, int], ...] = ()

@@ -18,8 +18,10 @@ from topwater.problems import NEVER, STATED
 from topwater.replica.joins.join import Join
 from topwater.replica.joins.value_store import Asked, Frame, ValueStore
 from topwater.replica.key_slots import KeySlots
+from topwater.replica.notices import TEXTS, VALUES
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
+from topwater.replica.told import Told
 from topwater.replica.window_view import WindowView
 
 NOWHERE = 2**53
@@ -102,7 +104,7 @@ class EntryStore:
 
     def read_at(self, slots: IntArray, now: int) -> BoolArray:
         """Which rows have an entry that was read at this time, or need none."""
-        return np.asarray((slots < 0) | (self.first.fetched[np.where(slots < 0, 0, slots)] == now))
+        return np.asarray((slots < 0) | self.first.read_at(np.where(slots < 0, 0, slots), now))
 
     def never_asked(self, slots: IntArray) -> BoolArray:
         """Which entries were never asked for."""
@@ -150,6 +152,22 @@ class EntryStore:
             return
         columns = [_shown(got, name, rows) for name in self.shown_only]
         self._shown.update(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
+
+    def note_told(self, notices: pa.Table, told: Told) -> None:
+        """Remember what notices told of what is only shown."""
+        if not self.shown_only:
+            return
+        columns = []
+        for name in self.shown_only:
+            numbers, texts = (notices.column(kind + name) for kind in (VALUES, TEXTS))
+            rows = pa.array(told.rows)
+            both = zip(texts.take(rows).to_pylist(), numbers.take(rows).to_pylist(), strict=True)
+            columns.append([number if text is None else text for text, number in both])
+        for slot, at, row in zip(
+            told.slots.tolist(), told.at.tolist(), zip(*columns, strict=True), strict=True
+        ):
+            if self.first.asked[np.array([slot])][0] == at:
+                self._shown[slot] = row
 
     def cells(self, slots: IntArray, name: str, now: Millis) -> list[Remote]:
         """What an answer says of one value of some entries."""

@@ -40,7 +40,9 @@ from topwater.replica.joins.wallet import Wallet
 from topwater.replica.joins.wish import Granted, Wanted, Wish
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.look_ups import LookingUp, LookUps, alone
+from topwater.replica.notices import NoticeDesk
 from topwater.replica.time_left import TimeLeft
+from topwater.replica.told import Hearing
 from topwater.replica.window_view import Ranking, WindowView
 from topwater.scoring import Score
 from topwater.scoring.condition import Condition
@@ -122,8 +124,17 @@ class JoinedRefresher:
                 each.learners.beliefs.aim = settings.aim
         most = [desk.most(join.source) for join in settings.joins]
         self.wallet = Wallet(settings, ranked.windows.step, most, share)
+        self.notices: NoticeDesk | None = None
+        self._hearings: list[Hearing] = []
         self._choice = EntryChoice(settings, ranked.windows, ranked.k)
         self._time = TimeLeft(clock)
+
+    def listen(self, notices: NoticeDesk) -> None:
+        """From now on heed what is told of changes."""
+        self.notices = notices
+        self._hearings = [
+            Hearing(notices, store.join.source, store.index, store.stores) for store in self.stores
+        ]
 
     @property
     def size(self) -> int:
@@ -145,6 +156,7 @@ class JoinedRefresher:
             slots = self.index.slots_of(view.arrow_at(np.arange(len(view))), add=True)
             view = view.at(slots)
         values = RowValues(view, self.stores, self._judge)
+        self._hear(values, view.end)
         for store, slots in zip(self.stores, values.slots, strict=True):
             store.present(slots, view)
         wish = Wish(self._wanted(values), view.end)
@@ -154,11 +166,23 @@ class JoinedRefresher:
         look_ups = self._take_in(values, wish, granted)
         self._time.end_fetch()
         ranking = self._answer(values, look_ups, granted)
+        if self.notices is not None:
+            ranking = replace(ranking, notices=self.notices.told())
         for store in self.stores:
             store.first.reclaim()
         forgotten = self.forget_surplus()
         self._time.end_window()
         return replace(ranking, forgotten=forgotten)
+
+    def _hear(self, values: RowValues, now: Millis) -> None:
+        """Take in what was told of changes by the close of a window."""
+        if self.notices is None:
+            return
+        self.notices.due(now)
+        for store, hearing, slots in zip(self.stores, self._hearings, values.slots, strict=True):
+            if (told := hearing.take_in(now)) is not None:
+                store.note_told(*told)
+            hearing.confirm(slots, now)
 
     def _wanted(self, values: RowValues) -> list[Wanted]:
         """Everything that can matter, if that may be read; or else what is worth most."""
@@ -328,11 +352,14 @@ class JoinedRefresher:
             for label, store in self.labelled()
             for name, each in store.stores.items()
         }
-        return {"wallet": self.wallet.snapshot(), **values}
+        more = {} if self.notices is None else {"notices": self.notices.facts()}
+        return {"wallet": self.wallet.snapshot(), **values, **more}
 
     def restore_facts(self, meta: Mapping[str, Any]) -> None:
         """Take over what :meth:`facts` gave."""
         self.wallet.restore(meta["wallet"])
+        if self.notices is not None:
+            self.notices.restore_facts(meta.get("notices"))
         for label, store in self.labelled():
             for name, each in store.stores.items():
                 each.restore_facts(meta[f"{label} {name}"])
