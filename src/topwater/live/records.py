@@ -244,8 +244,9 @@ def _truths(given: Mapping[str, Any]) -> dict[str, Any]:
     return {_text(name): _numbers(each) for name, each in given.items()}
 
 
-_NOT_SHOWN = ("key_columns", "group_columns", "spent", "left")
-"""What an answer tells beside, where keys or groups are tuples, or several values are looked up."""
+_NOT_SHOWN = ("key_columns", "group_columns", "spent", "left", "notices")
+"""What an answer tells beside, where keys or groups are tuples, several values are looked up, or
+changes are pushed."""
 
 _FIELDS: dict[str, Any] = {
     "window": _window,

@@ -24,12 +24,12 @@ from topwater.monitor.candidate_keys import open_windows
 from topwater.monitor.columns import Batch
 from topwater.monitor.event_time import EventTime, PaneTimes
 from topwater.monitor.filled_windows import FilledWindows
-from topwater.monitor.notice_reader import read_notices
-from topwater.monitor.notice_settings import NoticeSettings, require_notices
+from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.open_windows import WindowItems, WindowKeys, WindowResult
 from topwater.monitor.ranking_state import RankingState
 from topwater.monitor.reduction import PartialBatch, reduce_batch
 from topwater.monitor.remote_part import JoinedPart, RemoteElsewhere, RemotePart, remote_part
+from topwater.monitor.remote_side import RemoteSide
 from topwater.monitor.settings_notes import SettingsNotes
 from topwater.monitor.source_table import Sources
 from topwater.monitor.tuned_state import tuned_state
@@ -37,11 +37,7 @@ from topwater.monitor.window_answer import make_answer
 from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.replica import Refresher
-from topwater.replica.joins.joined_refresher import JoinedRefresher
 from topwater.replica.look_ups import LookingUp, alone
-from topwater.replica.nominations import Nominations
-from topwater.replica.notices import NoticeDesk, beat_of
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import column, known_form
 
@@ -53,7 +49,7 @@ _END_OF_TIME: Millis = 2**60
 """After every window that can hold an event, and far from where integers overflow."""
 
 
-class TopKMonitor:
+class TopKMonitor(RemoteSide):
     """Answers one query, window by window, from batches of events.
 
     The first window answered is the first one that holds an event; from there on every window
@@ -79,15 +75,10 @@ class TopKMonitor:
         keep_late: bool = False,
         changes: NoticeSettings | None = None,
     ) -> None:
-        self.query = query
+        super().__init__(query, remote, changes)
         _ = query.key_column
         self._on_miss = on_miss
         self._late: list[pa.Table] | None = [] if keep_late else None
-        self._remote = remote
-        self._refresher = None if remote is None else remote.refresher(query)
-        self._changes = changes
-        if changes is not None:
-            self._listen(changes)
         self._current: int | None = None
         self._filled = FilledWindows(query.window)
         self._event_time = EventTime(query.jump)
@@ -169,16 +160,6 @@ class TopKMonitor:
         newest = self._event_time.newest
         return None if newest is None else newest - self.query.lateness
 
-    def start(self) -> None:
-        """Look whether the remote side can be reached; see :meth:`Guarded.start`."""
-        if self._remote is not None:
-            self._remote.start()
-
-    def close(self) -> None:
-        """Give back what the source holds."""
-        if self._remote is not None:
-            self._remote.close()
-
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events.
 
@@ -201,56 +182,6 @@ class TopKMonitor:
             )
         )
         self._ranges = ranges
-
-    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:
-        """Take in a batch of notices of what changed at the sources.
-
-        A value that is told counts as if it had been looked up at its time; a null says that a
-        value is another by now. Each counts for the windows that close at its time or later.
-
-        Parameters
-        ----------
-        batch
-            The notices: tables, mappings or rows, as of events.
-        until
-            All that happened up to this time has been told: for streams that may be silent.
-
-        Raises
-        ------
-        BatchError
-            If a column is missing or has a type that can't be used. What can't be read of single
-            notices is counted in the next answer.
-        """
-        desk = self._desk()
-        assert self._changes is not None  # noqa: S101  else there was no desk
-        self.learn_notices(*read_notices(self.query, self._changes, batch))
-        if until is not None:
-            desk.add(beat_of(until + desk.delay + 1))
-
-    def learn_notices(self, notices: pa.Table, tallies: Mapping[str, int] | None = None) -> None:
-        """Take in notices that were read elsewhere; and how many could not be read."""
-        self._desk().add(notices, tallies)
-
-    @property
-    def heard(self) -> Millis | None:
-        """The time of the youngest notice of a change; None before the first."""
-        return self._desk().newest
-
-    def _listen(self, changes: NoticeSettings) -> None:
-        require_notices(self.query, changes)
-        assert isinstance(self._refresher, Refresher | JoinedRefresher)  # noqa: S101
-        self._refresher.listen(NoticeDesk(changes.told_of(self.query), changes.delay))
-
-    def _desk(self) -> NoticeDesk:
-        desk = getattr(self._refresher, "notices", None)
-        if desk is None:
-            raise QueryError(
-                "the monitor was not built to hear of changes",
-                field="changes",
-                fix="build it with changes=NoticeSettings(…)",
-            )
-        assert isinstance(desk, NoticeDesk)  # noqa: S101  for the type checker
-        return desk
 
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""
@@ -326,15 +257,6 @@ class TopKMonitor:
         """The number of the next window that holds something."""
         return self._filled.first_from(self._current)
 
-    @property
-    def replica_size(self) -> int:
-        """About how many bytes the replica takes."""
-        return self._refresher.size if self._refresher else 0
-
-    def forget_beyond(self, memory: int) -> int:
-        """Let the replica forget until it takes no more bytes than that; how many keys went."""
-        return 0 if self._refresher is None else self._refresher.forget_surplus(memory=memory)
-
     def close_until(self, watermark: Millis) -> list[Answer]:
         """Answer every window that closes before ``watermark``."""
         return alone(self.closing(watermark))
@@ -368,11 +290,7 @@ class TopKMonitor:
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
         replica = None if self._refresher is None else self._refresher.snapshot()[0]
-        facts = self.facts()
-        if self._changes is not None:
-            remote = facts["remote"]
-            waiting = self._desk().with_waiting(remote["notices"])
-            facts["remote"] = {**remote, "notices": waiting}
+        facts = self.with_waiting(self.facts())
         return RankingState(facts, self._open.snapshot(), replica).pack(self.query)
 
     def facts(self) -> dict[str, Any]:
@@ -405,16 +323,6 @@ class TopKMonitor:
         self._ranges = RunningRanges.from_dict(facts["ranges"])
         if self._refresher is not None:
             self._refresher.restore_facts(facts["remote"])
-
-    @property
-    def refresher(self) -> Refresher | Nominations | None:
-        """What keeps the replica, if there is one."""
-        return None if isinstance(self._refresher, JoinedRefresher) else self._refresher
-
-    @property
-    def joined(self) -> JoinedRefresher | None:
-        """What keeps the replicas of several remote values, if there are such."""
-        return self._refresher if isinstance(self._refresher, JoinedRefresher) else None
 
     @property
     def pane_rows(self) -> int | None:
