@@ -20,6 +20,7 @@ from topwater.monitor.notice_settings import NoticeSettings, require_notices
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.ranking_log import RankingLog
 from topwater.monitor.reduction import PartialBatch, reduce_for_shards
+from topwater.monitor.remote_knowledge import NothingHeard
 from topwater.monitor.remote_part import JoinedPart, RemotePart, remote_part
 from topwater.monitor.source_table import Sources
 from topwater.monitor.tuned_state import tuned_state
@@ -42,7 +43,7 @@ _SILENT = 64
 """The minimum number of silent groups kept; as many as there are others, if that is more."""
 
 
-class GroupedMonitor:
+class GroupedMonitor(NothingHeard):
     """Answers a query for each group of the stream, as :class:`TopKMonitor` does for one.
 
     A group is answered for every window in which it has items, and for no other. All groups see
@@ -134,21 +135,6 @@ class GroupedMonitor:
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events; see :meth:`TopKMonitor.ingest`."""
         self.admit(*(part for _, part in reduce_for_shards(self.query, batch)))
-
-    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:  # noqa: ARG002
-        """Nothing is heard of changes here: notices are for one replica.
-
-        Raises
-        ------
-        QueryError
-            Always.
-        """
-        require_notices(self.query, NoticeSettings())
-
-    @property
-    def heard(self) -> Millis | None:
-        """Nothing was heard of changes."""
-        return None
 
     def admit(self, *parts: PartialBatch) -> None:
         """Take in one batch, whose parts were reduced elsewhere."""

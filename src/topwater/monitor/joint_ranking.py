@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from topwater.model import Answer, Counts, Items
 from topwater.monitor.loop import OnMiss
+from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.open_windows import WindowResult, window_result
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.settings_notes import SettingsNotes
@@ -29,6 +30,7 @@ from topwater.monitor.window_answer import ShardAnswer, make_answer
 from topwater.protocols import Clock, Source
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.replica.notices import NoticeDesk
 from topwater.replica.offers import Offer, joined
 from topwater.replica.policies import resolve
 from topwater.tables import pack, unpack
@@ -68,9 +70,12 @@ class JointRanking:
         state: bytes | None = None,
         *,
         on_miss: OnMiss | None = None,
+        changes: NoticeSettings | None = None,
     ) -> None:
         self.query = query
         self.refresher = remote.refresher(query)
+        if changes is not None:
+            self.refresher.listen(NoticeDesk(changes.told_of(query), changes.delay))
         self._remote = remote
         self._on_miss = on_miss
         self._current: int | None = None
@@ -87,11 +92,12 @@ class JointRanking:
         source: Source | None,
         on_miss: OnMiss | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        changes: NoticeSettings | None = None,
     ) -> JointRanking:
         """A new one, or the one that wrote ``state``."""
         remote = RemotePart.of(query, source, clock)
         assert remote is not None  # noqa: S101  others have no joint ranking
-        return cls(query, remote, state, on_miss=on_miss)
+        return cls(query, remote, state, on_miss=on_miss, changes=changes)
 
     def start(self) -> None:
         """Look whether the remote side can be reached."""
@@ -100,6 +106,11 @@ class JointRanking:
     def close(self) -> None:
         """Give back what the source holds."""
         self._remote.close()
+
+    def learn_notices(self, notices: pa.Table, tallies: Mapping[str, int] | None = None) -> None:
+        """Take in notices of changes; and how many could not be read."""
+        assert self.refresher.notices is not None  # noqa: S101  else nobody sends any
+        self.refresher.notices.add(notices, tallies)
 
     def answers(self, windows: Sequence[Sequence[Answer]]) -> list[Answer]:
         """The answers of windows, in order of time, each from what all its shards say."""

@@ -28,8 +28,8 @@ from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.open_windows import WindowItems, WindowKeys, WindowResult
 from topwater.monitor.ranking_state import RankingState
 from topwater.monitor.reduction import PartialBatch, reduce_batch
+from topwater.monitor.remote_knowledge import RemoteKnowledge
 from topwater.monitor.remote_part import JoinedPart, RemoteElsewhere, RemotePart, remote_part
-from topwater.monitor.remote_side import RemoteSide
 from topwater.monitor.settings_notes import SettingsNotes
 from topwater.monitor.source_table import Sources
 from topwater.monitor.tuned_state import tuned_state
@@ -49,7 +49,7 @@ _END_OF_TIME: Millis = 2**60
 """After every window that can hold an event, and far from where integers overflow."""
 
 
-class TopKMonitor(RemoteSide):
+class TopKMonitor(RemoteKnowledge):
     """Answers one query, window by window, from batches of events.
 
     The first window answered is the first one that holds an event; from there on every window

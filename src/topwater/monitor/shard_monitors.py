@@ -10,6 +10,7 @@ from topwater.monitor.columns import Batch
 from topwater.monitor.grouped import build_monitor
 from topwater.monitor.joint_ranking import JointRanking, has_joint_ranking
 from topwater.monitor.loop import TopKMonitor
+from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.monitor.remote_part import RemoteElsewhere
@@ -28,11 +29,20 @@ def shard_monitor(
     source: Source | None = None,
     keep_late: bool = False,
     clock: Clock = SYSTEM_CLOCK,
+    changes: NoticeSettings | None = None,
 ) -> Monitor:
     """The monitor of one shard, which looks nothing up itself where shards rank together."""
     if has_joint_ranking(query, shard.of):
         return TopKMonitor(query, RemoteElsewhere(shard), state, keep_late=keep_late)
-    return build_monitor(query, state, source=source, shard=shard, keep_late=keep_late, clock=clock)
+    return build_monitor(
+        query,
+        state,
+        source=source,
+        shard=shard,
+        keep_late=keep_late,
+        clock=clock,
+        changes=changes,
+    )
 
 
 class ShardedMonitor:

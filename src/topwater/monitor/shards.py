@@ -143,7 +143,16 @@ def merge(
         problems=_problems(answers),
         looked_up=_looked_up(answers),
         tuned=first.tuned,
+        notices=notices_of(answers),
     )
+
+
+def notices_of(answers: Sequence[Answer]) -> tuple[tuple[str, int], ...]:
+    """What became of the notices of all shards of a window."""
+    found: Counter[str] = Counter()
+    for answer in answers:
+        found.update(dict(answer.notices))
+    return tuple(sorted(found.items()))
 
 
 def counts_of(answers: Sequence[Answer]) -> Counts:

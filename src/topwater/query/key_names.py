@@ -12,7 +12,7 @@ TAKEN = frozenset(
     {
         *(field.name for kind in (Row, Freshness, Counts) for field in fields(kind)),
         *("window_start", "window_end", "group", "exact", "candidates", "problems", "looked_up"),
-        *("kind", "spent", "left", "texts"),
+        *("kind", "spent", "left", "texts", "notices"),
     }
 )
 """What answers call their columns, as a table: the columns of a key stand beside them."""

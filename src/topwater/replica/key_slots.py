@@ -105,13 +105,7 @@ class KeySlots:
         [7, None, None]
         """
         keys = keys.combine_chunks() if isinstance(keys, pa.ChunkedArray) else keys
-        wanted = keys.type if self._store is None else self._store.kind
-        if pa.types.is_null(keys.type) or wanted == pa.large_string():
-            return keys.cast(wanted)
-        if pa.types.is_integer(keys.type):
-            return keys
-        whole = [_whole_or_none(each) for each in keys.to_pylist()]
-        return pa.array(whole, pa.int64())
+        return fitting(keys, keys.type if self._store is None else self._store.kind)
 
     def keys_at(self, slots: IntArray) -> KeyArray:
         """The keys in these slots."""
@@ -199,6 +193,15 @@ class KeySlots:
         _kernels().enter_all(self._places)
         if self._store is not None:
             self._store.reserve(size)
+
+
+def fitting(keys: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Keys as text or as whole numbers; null where one can't be."""
+    if pa.types.is_null(keys.type) or kind == pa.large_string():
+        return keys.cast(kind)
+    if pa.types.is_integer(keys.type):
+        return keys
+    return pa.array([_whole_or_none(each) for each in keys.to_pylist()], pa.int64())
 
 
 def _whole_or_none(text: str | None) -> int | None:

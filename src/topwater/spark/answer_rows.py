@@ -56,8 +56,9 @@ _CELLS = {
     "assumed": "string",
 }
 _LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
-ANSWER, LATE, FIGURES = "answer", "late", "figures"
-"""Kinds of rows. Users never see figures: they are for the metrics."""
+ANSWER, LATE, FIGURES, NOTICES = "answer", "late", "figures", "notices"
+"""Kinds of rows. Users never see figures, which are for the metrics, nor notices of changes, which
+go from a shard to the stage behind all shards."""
 
 
 def packed_schema(key_type: str, group_type: str) -> str:
@@ -72,7 +73,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
         f"looked_up array<struct<{look_up}>>, tuned array<string>, "
-        "figures map<string,bigint>, offer binary"
+        "notices map<string,bigint>, figures map<string,bigint>, offer binary"
     )
 
 
@@ -96,6 +97,7 @@ def packed(answer: Answer) -> dict[str, Any]:
             {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
         ],
         "tuned": list(answer.tuned) or None,
+        "notices": dict(answer.notices) or None,
         "figures": None,
         "offer": _offer_of(answer),
     }
@@ -109,9 +111,18 @@ def _offer_of(answer: Answer) -> bytes | None:
 
 def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
     """What is told of how a micro-batch went, as one row of such columns."""
-    others = ["group", "window_start", "window_end", "exact", "candidates", "problems"]
-    nothing = dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, "looked_up", "tuned", "offer"])
-    return {"kind": FIGURES, **nothing, "figures": figures}
+    return _nothing() | {"kind": FIGURES, "figures": figures}
+
+
+def packed_notices(portion: bytes) -> dict[str, Any]:
+    """Notices of changes on their way to the stage behind, as one row of such columns."""
+    return _nothing() | {"kind": NOTICES, "offer": portion}
+
+
+def _nothing() -> dict[str, Any]:
+    others = ["kind", "group", "window_start", "window_end", "exact", "candidates", "problems"]
+    more = ["looked_up", "tuned", "notices", "figures", "offer"]
+    return dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, *more])
 
 
 def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:
@@ -148,6 +159,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         "problems": None,
         "looked_up": [],
         "tuned": None,
+        "notices": None,
         "figures": None,
         "offer": None,
     }
@@ -160,7 +172,7 @@ def _aggregate_values(table: pa.Table, name: str) -> pa.ChunkedArray:
     return pc.divide(column, table.column(events)) if events in table.column_names else column
 
 
-def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
+def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool, notices: bool = False) -> DataFrame:
     """The rows that users see: one per window and rank."""
     cells = F.arrays_zip(*(F.col(f"`{name}`").alias(name) for name in _CELLS))
     rest = [name for name in rows.columns if name not in _CELLS]
@@ -183,6 +195,7 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool) -> DataFrame:
         F.coalesce("problems", F.create_map()).alias("problems"),
         _look_ups(key).alias("looked_up"),
         F.col("tuned"),
+        *([F.coalesce("notices", F.create_map()).alias("notices")] if notices else []),
     ]
     return flat.select(*shown)
 
@@ -273,7 +286,13 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         key_columns=key if isinstance(key, tuple) else (),
         group_columns=by if isinstance(by, tuple) else (),
         tuned=tuple(first.get("tuned") or ()),
+        notices=_notices(first),
     )
+
+
+def _notices(row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Arrow gives a map as pairs; where nobody listens to changes there is none."""
+    return tuple(sorted(dict(row.get("notices") or ()).items()))
 
 
 def _cells_of(key: Any) -> Mapping[str, Any]:
@@ -309,6 +328,7 @@ def answer_of_packed(row: Mapping[str, Any], query: TopKQuery) -> ShardAnswer:
         problems=_problems(row),
         looked_up=_looked_up(row),
         tuned=tuple(row["tuned"] or ()),
+        notices=_notices(row),
         offer=None if row["offer"] is None else Offer.unpack(bytes(row["offer"])),
     )
 

@@ -13,7 +13,14 @@ from topwater.monitor.journal import Head
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import ANSWER, answer_of_packed, packed, packed_figures
+from topwater.spark.answer_rows import (
+    ANSWER,
+    NOTICES,
+    answer_of_packed,
+    packed,
+    packed_figures,
+)
+from topwater.spark.notice_stream import notices_of, settings_of
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.shard_placement import PLACE
 from topwater.spark.shipping import opened
@@ -45,21 +52,24 @@ class JointProcessor(MonitorProcessor):
         """Answer the windows that a micro-batch ends; what else the shards say goes through."""
         query = TopKQuery.from_json(self._query)
         windows: dict[int, list[tuple[bytes, Answer]]] = {}
-        found = []
+        found, notices = [], []
         for row in rows:
             told = row.asDict()
             if told["kind"] == ANSWER:
                 # Their order must not depend on which shard was ready first.
                 part = (bytes(told["offer"] or b""), answer_of_packed(told, query))
                 windows.setdefault(told["window_end"], []).append(part)
+            elif told["kind"] == NOTICES:
+                notices.append(bytes(told["offer"]))
             else:
                 del told[PLACE]
                 found.append(told)
-        if not windows:
+        if not windows and not notices:
             found += self._held()
         else:
             in_order = (sorted(windows[end], key=_by_offer) for end in sorted(windows))
-            found += self._answered([[answer for _, answer in each] for each in in_order])
+            told_by_shards = [[answer for _, answer in each] for each in in_order]
+            found += self._answered(told_by_shards, notices)
         return (Row(**row) for row in found)
 
     def _held(self) -> list[dict[str, Any]]:
@@ -71,8 +81,10 @@ class JointProcessor(MonitorProcessor):
         head = Head.unpack(StoredJournal.unpack(value, self._chunks).head)
         return [packed_figures({"held": stored_size(value, head.size)})]
 
-    def _answered(self, windows: list[list[Answer]]) -> list[dict[str, Any]]:
+    def _answered(self, windows: list[list[Answer]], notices: list[bytes]) -> list[dict[str, Any]]:
         own = self._journal(self._shards)
+        for portion in notices:
+            own.journal.monitor.learn_notices(*notices_of(portion))
         began = perf_counter()
         found = [packed(answer) for answer in own.journal.monitor.answers(windows)]
         closing = round(1_000 * (perf_counter() - began))
@@ -85,7 +97,8 @@ class JointProcessor(MonitorProcessor):
     def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one
         source = None if self._source is None else opened(self._source)
         query = TopKQuery.from_json(self._query)
-        return JointRanking.build(query, source=source, clock=SYSTEM_CLOCK)
+        changes = settings_of(self._changes)
+        return JointRanking.build(query, source=source, clock=SYSTEM_CLOCK, changes=changes)
 
 
 def _by_offer(part: tuple[bytes, Answer]) -> bytes:

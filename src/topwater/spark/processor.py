@@ -30,10 +30,11 @@ from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
-from topwater.spark.answer_rows import packed, packed_figures, packed_late
+from topwater.spark.answer_rows import packed, packed_figures, packed_late, packed_notices
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
+from topwater.spark.notice_stream import notices_of, settings_of, told_apart
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.workers import set_modules_aside
 
@@ -96,6 +97,9 @@ class MonitorProcessor(StatefulProcessor):
     run
         What tells this query from all others. Without it no monitor is kept in the worker, and
         nothing is told of how the state was read and written.
+    changes
+        How notices of changes are written, as JSON, if they are heard here. Those that are not are
+        for the stage behind.
     """
 
     def __init__(
@@ -108,6 +112,7 @@ class MonitorProcessor(StatefulProcessor):
         bounded: bool = False,
         origin: str = "",
         run: str = "",
+        changes: str = "",
     ) -> None:
         self._query = query
         self._shards = shards
@@ -116,6 +121,7 @@ class MonitorProcessor(StatefulProcessor):
         self._bounded = bounded
         self._origin = origin
         self._run = run
+        self._changes = changes
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state."""
@@ -134,9 +140,16 @@ class MonitorProcessor(StatefulProcessor):
         shard = ordered[0].shard
         own = self._journal(shard)
         monitor = own.journal.monitor
-        monitor.admit(*heeded(ordered, partial(self._read, monitor.query, shard)))
+        events, notices = told_apart(ordered)
+        found = []
+        for row in notices:
+            if self._changes:
+                monitor.learn_notices(*notices_of(bytes(row.portion)))
+            else:
+                found.append(packed_notices(bytes(row.portion)))
+        monitor.admit(*heeded(events, partial(self._read, monitor.query, shard)))
         began = perf_counter()
-        found = [packed(answer) for answer in self._answers(monitor)]
+        found += [packed(answer) for answer in self._answers(monitor)]
         closing = perf_counter() - began
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
@@ -202,6 +215,7 @@ class MonitorProcessor(StatefulProcessor):
             shard=Shard(shard, self._shards),
             keep_late=self._late,
             clock=SYSTEM_CLOCK,
+            changes=settings_of(self._changes),
         )
 
 

@@ -207,6 +207,11 @@ def _made(spark: SparkSession, folder: str, stored: Stored, wanted: _Wanted) -> 
 
 def _divided(stored: Stored, wanted: _Wanted) -> dict[int, StoredValue]:
     query, shards, _ = wanted
+    if any("notices" in (each.head.facts.get("remote") or {}) for each in stored.journals.values()):
+        raise StateError(
+            "the query hears of changes, and what it heard and has not used would be lost",
+            fix=f"use the shards and the settings of before, or {AFRESH}",
+        )
     made = rescale_journals(stored.journals, stored.shards, shards, uuid4().hex, query)
     return {shard: StoredValue.of(changes) for shard, changes in made.items()}
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.key_columns import form_of, with_keys_inside
+from topwater.monitor.notice_settings import ChangeStream
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.shards import require_buckets
 from topwater.query.keyed_query import forms_of as forms_inside
@@ -38,6 +40,7 @@ from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
 from topwater.spark.joint_processor import JointProcessor, all_in_one
 from topwater.spark.key_expressions import key_inside
+from topwater.spark.notice_stream import notice_portions
 from topwater.spark.planned_processor import planned
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.session import require
@@ -71,6 +74,7 @@ def topk(
     shards: int = 1,
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
+    changes: ChangeStream | DataFrame | None = None,
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
@@ -103,6 +107,10 @@ def topk(
         For live streams: how long after an event happened it may still come. When a micro-batch
         brings no event, time moves on to now less this duration, so that a stream that falls
         silent still has its windows answered. By default only events move the time.
+    changes
+        A stream of notices of what changed at the source, or a :class:`~topwater.ChangeStream` that
+        says how they are written. They move no time; each counts for the windows that close at its
+        time or later. There is a column ``notices`` then: what became of them, and of how many.
 
     Returns
     -------
@@ -125,7 +133,10 @@ def topk(
     SourceError
         If the source can't be reached, and was told to stop then.
     """
-    return answer_frame(events, query, source, shards=shards, late_rows=late_rows, idle=idle)
+    told = None if changes is None else ChangeStream.of(changes)
+    return answer_frame(
+        events, query, source, shards=shards, late_rows=late_rows, idle=idle, changes=told
+    )
 
 
 def answer_frame(
@@ -137,6 +148,7 @@ def answer_frame(
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
     origin: str = "",
+    changes: ChangeStream | None = None,
 ) -> DataFrame:
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
@@ -169,11 +181,18 @@ def answer_frame(
     if idle is not None and not bounded:
         patience = millis(idle, field="idle")
         portions = portions.union(beats(spark, query.window, patience, shards))
+    if changes is not None:
+        alone = has_joint_ranking(query, shards)
+        among = 1 if alone else shards
+        told = notice_portions(changes, query, key, among, bounded=bounded)
+        portions = portions.union(told)
+        settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
         rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
-    told = {"query": query.to_json(), "shards": shards, "origin": origin}
-    return unpacked(rows, query, late=late_rows).withMetadata("window_end", {OBSERVED: told})
+    shown = unpacked(rows, query, late=late_rows, notices=changes is not None)
+    about = {"query": query.to_json(), "shards": shards, "origin": origin}
+    return shown.withMetadata("window_end", {OBSERVED: about})
 
 
 def _ranked(
@@ -183,7 +202,7 @@ def _ranked(
     spark, shards = portions.sparkSession, settings["shards"]
     workers = partial(own_workers, spark) if settings["run"] else lambda _: contextlib.nullcontext()
     joint = has_joint_ranking(query, shards)
-    plain = settings | {"source": None} if joint else settings
+    plain = settings | {"source": None, "changes": ""} if joint else settings
     with workers("monitors"):
         processor = MonitorProcessor(query.to_json(), late=late, **plain)
         keyed = placed(portions, shards).groupBy(PLACE)

@@ -20,7 +20,7 @@ from topwater.replica.nominations import Nominations
 from topwater.replica.notices import NoticeDesk, beat_of
 
 
-class RemoteSide:
+class RemoteKnowledge:
     """The part of a monitor that knows of remote values, if the query has some.
 
     Parameters
@@ -129,3 +129,18 @@ class RemoteSide:
             )
         assert isinstance(desk, NoticeDesk)  # noqa: S101  for the type checker
         return desk
+
+
+class NothingHeard:
+    """The part of a monitor that has several replicas, and so hears of no changes."""
+
+    query: TopKQuery
+
+    def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:  # noqa: ARG002
+        """Raise: notices are for one replica."""
+        require_notices(self.query, NoticeSettings())
+
+    @property
+    def heard(self) -> Millis | None:
+        """Nothing was heard."""
+        return None
