@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from topwater.errors import QueryError
@@ -127,8 +128,8 @@ class ChangeStream:
     ----------
     stream
         Batches of notices, as of events; on Spark, a streaming DataFrame.
-    settings
-        How they are written, and what they promise: the settings of a :class:`NoticeSettings`.
+    form, key, value, time, source, complete, delay
+        How they are written, and what they promise: see :class:`NoticeSettings`.
 
     Examples
     --------
@@ -137,9 +138,22 @@ class ChangeStream:
     True
     """
 
-    def __init__(self, stream: Any, **settings: Any) -> None:
+    @checked_call("changes")
+    def __init__(
+        self,
+        stream: Any,
+        *,
+        form: Form = "rows",
+        key: str | Iterable[str] = (),
+        value: str | Mapping[str, str] = NO_NAMES,
+        time: str = "time",
+        source: str = "source",
+        complete: bool | str | Iterable[str] = False,
+        delay: int | str | timedelta = 0,
+    ) -> None:
+        given = {"form": form, "key": key, "value": value, "time": time, "source": source}
         self.stream = stream
-        self.settings = NoticeSettings.of(settings)
+        self.settings = NoticeSettings.of({**given, "complete": complete, "delay": delay})
 
     @staticmethod
     def of(given: Any) -> ChangeStream:
