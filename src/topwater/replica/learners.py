@@ -74,7 +74,7 @@ class Learners:
         told = polls.hinted >= TOLD
         if told.any():
             # That these are others was told, and says nothing of how often they change untold.
-            self.hear(polls.at(told & polls.changed))
+            self.learn_moves(polls.at(told & polls.changed))
             polls = polls.at(~told)
         if not len(polls.slots):
             return
@@ -86,7 +86,7 @@ class Learners:
             self.rates.observe(polls.slots, polls.seconds, polls.changed)
         self.beliefs.pool(self._sample())
 
-    def hear(self, polls: Polls) -> None:
+    def learn_moves(self, polls: Polls) -> None:
         """Learn how values move from changes that were told, each of them one."""
         if len(polls.slots):
             self.beliefs.values.observe(polls, np.ones(len(polls.slots)))

@@ -233,7 +233,7 @@ def _tell(keeper: Keeper, slots: IntArray, values: FloatArray, at: IntArray) -> 
     before, fetched = replica.value[slots], replica.fetched[slots]
     changed = replica.tell(slots, values, at)
     moved = again & changed
-    learners.hear(
+    learners.learn_moves(
         Polls(
             now=int(at.max(initial=NEVER)),
             slots=slots[moved],
