@@ -308,9 +308,12 @@ TestChanges = Changes.TestCase
 TestChanges.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 
-@pytest.mark.soak
-class TestChangesForLong(Changes.TestCase):
-    settings = settings(max_examples=800, stateful_step_count=40, deadline=None)
+class ChangesForLong(Changes):
+    """The same, for soak."""
+
+
+TestChangesForLong = pytest.mark.soak(ChangesForLong.TestCase)
+TestChangesForLong.settings = settings(max_examples=800, stateful_step_count=40, deadline=None)
 
 
 # The contract's form.

@@ -106,6 +106,9 @@ TestAllLists = AllLists.TestCase
 TestAllLists.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 
 
-@pytest.mark.soak
-class TestAllListsForLong(AllLists.TestCase):
-    settings = settings(max_examples=600, stateful_step_count=40, deadline=None)
+class AllListsForLong(AllLists):
+    """The same, for soak."""
+
+
+TestAllListsForLong = pytest.mark.soak(AllListsForLong.TestCase)
+TestAllListsForLong.settings = settings(max_examples=600, stateful_step_count=40, deadline=None)
