@@ -17,7 +17,7 @@ from topwater.cli.terminal import plain_errors
 from topwater.errors import SourceError
 from topwater.jobs import Job, read_job
 from topwater.jobs.display import Display
-from topwater.jobs.runner import _require_usable, _session, _tell_missing, run
+from topwater.jobs.runner import _report_missing, _require_usable, _session, run
 from topwater.jobs.signals import StopFlag
 from topwater.live.folder import EXPLAINED, Folder
 from topwater.spark.running_query import RunningQuery
@@ -135,8 +135,8 @@ def test_a_folder_that_is_gone_is_told_on_the_terminal(
     monkeypatch.setattr(display, "say", said.append)
     gone = RunningQuery(MagicMock(), MagicMock(), ["/in"])
     monkeypatch.setattr(gone, "missing_folders", lambda: ["/in"])
-    _tell_missing(gone, display)
-    _tell_missing(gone, display)
+    _report_missing(gone, display)
+    _report_missing(gone, display)
     assert said == ["/in is gone; the query waits until it is there again"]
 
 

@@ -48,7 +48,7 @@ def test_settings_survive_a_round_trip() -> None:
     given = {"value": {"price": "p"}, "complete": "shop", "delay": "5 s"}
     settings = NoticeSettings.of({"key": ("a", "b"), **given})
     assert NoticeSettings.of(settings.to_dict()) == settings
-    assert settings.told_of(several()) == {"shop"}
+    assert settings.complete_sources(several()) == {"shop"}
 
 
 def test_a_monitor_that_was_not_told_of_changes_refuses_them() -> None:

@@ -16,7 +16,8 @@ def answer(window: int) -> Answer:
 def test_a_far_window_does_not_make_those_before_it_unsure() -> None:
     notes = SettingsNotes(WINDOWS)
     notes.restore_facts({"tuned": [], "unsure": [[3, 4], [9_000, 9_001]]})
-    assert [notes.told(answer(each)).exact for each in (3, 4, 5, 6)] == [False, False, True, True]
+    exact = [notes.added_to(answer(each)).exact for each in (3, 4, 5, 6)]
+    assert exact == [False, False, True, True]
     again = SettingsNotes(WINDOWS)
     again.restore_facts(notes.facts())
     assert notes.facts() == again.facts() == {"tuned": [], "unsure": [[9_000, 9_001]]}
@@ -26,4 +27,4 @@ def test_a_far_window_does_not_make_those_before_it_unsure() -> None:
 
 def test_nothing_is_told_of_a_query_that_did_not_change() -> None:
     notes = SettingsNotes(WINDOWS)
-    assert notes.told(answer(7)) == answer(7)
+    assert notes.added_to(answer(7)) == answer(7)

@@ -27,10 +27,10 @@ def test_a_piece_goes_when_all_its_buckets_have_a_younger_image() -> None:
     strand.add_segment(Segment(2, 7, None, (11,), 0, 128))
     strand.expire(None)
     assert strand.ids() == {1, 2, 3, 11}
-    told = strand.told_by(Piece(2, 10, None, ()))
+    told = strand.buckets_of(Piece(2, 10, None, ()))
     assert told is not None
     assert told.tolist() == [False] * 128 + [True] * 128
-    assert strand.told_by(Piece(3, 10, None, ())) is None
+    assert strand.buckets_of(Piece(3, 10, None, ())) is None
     strand.add_segment(Segment(3, 7, None, (12,), *strand.next_range()))
     strand.expire(None)
     assert (strand.ids(), strand.dropped, strand.width) == ({3, 11, 12}, 2, 0)
@@ -44,7 +44,7 @@ def test_a_segment_goes_when_all_its_buckets_have_another() -> None:
     strand.add_segment(Segment(4, 7, 9, (2,), 0, 128))
     strand.expire(None)
     assert [each.ids for each in strand.segments] == [(1,), (2,)]
-    told = strand.told_by(strand.segments[0])
+    told = strand.buckets_of(strand.segments[0])
     assert told is not None
     assert np.flatnonzero(told).tolist() == [*range(128, BUCKETS)]
     strand.add_segment(Segment(5, 0, None, (), 128, BUCKETS))

@@ -27,7 +27,7 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 """The rows of one window, of one group: best first."""
 
 _COUNTS = [each.name for each in fields(Counts)]
-_TOLD = ("exact", "candidates", *(each.name for each in fields(Freshness)), *_COUNTS)
+_SHOWN = ("exact", "candidates", *(each.name for each in fields(Freshness)), *_COUNTS)
 _CELLS = ("rank", "key", "score", "remote", "age", "confidence", "assumed")
 _UNUSABLE = ("bad_key", "bad_time", "bad_score", "before_start")
 
@@ -123,7 +123,7 @@ def as_dict(rows: Rows, job: Job) -> dict[str, Any]:
         found["triples"] = first["triples"].splitlines()
     else:
         found["rows"] = [_row(row, job) for row in rows if row["rank"] is not None]
-    found |= {name: first[name] for name in _TOLD if first.get(name) is not None}
+    found |= {name: first[name] for name in _SHOWN if first.get(name) is not None}
     if first.get("problems"):
         found["problems"] = dict(first["problems"])
     return found
@@ -218,7 +218,7 @@ class Display:
         else:
             self.say(str(self.summary))
 
-    def tell_problem(self) -> None:
+    def show_problem(self) -> None:
         """Say what was wrong with the source, if anything was."""
         if self.summary.problem:
             self.say(f"problem: {self.summary.problem}")

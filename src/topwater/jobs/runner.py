@@ -83,11 +83,11 @@ def run(
                         _put(page, rows, job)
         except KeyboardInterrupt:
             display.end()
-            display.tell_problem()
+            display.show_problem()
             raise
         display.end()
         _require_usable(job, display)
-        display.tell_problem()
+        display.show_problem()
 
 
 def _require_usable(job: Job, display: Display) -> None:
@@ -224,7 +224,7 @@ def answered(
                 display.reads(progress.batchId, progress.numInputRows)
             if time.monotonic() - looked > _LOOK:
                 looked = time.monotonic()
-                _tell_missing(running, display)
+                _report_missing(running, display)
         if stop.is_set():
             _finish(running)
         while not arrived.empty():
@@ -234,12 +234,12 @@ def answered(
             raise error
 
 
-def _tell_missing(running: StreamingQuery, display: Display) -> None:
+def _report_missing(running: StreamingQuery, display: Display) -> None:
     """Say that a folder is gone from which files were to come: Spark waits for it silently."""
     from topwater.spark.running_query import RunningQuery
 
     if isinstance(running, RunningQuery):
-        running.tell_missing(display.say)
+        running.report_missing(display.say)
 
 
 def _answered_once(job: Job, answers: DataFrame, stop: StopFlag) -> Iterator[Rows]:

@@ -82,11 +82,11 @@ class Feed:
 
     @property
     def about(self) -> About:
-        """What it is about, as told last."""
+        """What it is about now."""
         return self._about
 
-    def tell_about(self, about: About) -> None:
-        """Say anew what it is about."""
+    def set_about(self, about: About) -> None:
+        """Change what it is about."""
         self._about = about
         self._wake()
 
@@ -105,11 +105,11 @@ class Feed:
 
     def note(self, text: str) -> None:
         """Something that people should know."""
-        self._tell("note", text)
+        self._put_text("note", text)
 
     def end(self, text: str) -> None:
         """No more windows will come."""
-        self._tell("ended", text)
+        self._put_text("ended", text)
 
     def close(self) -> None:
         """Let all watchers go."""
@@ -158,14 +158,14 @@ class Feed:
         """How many are watching."""
         return len(self._wakers)
 
-    def _tell(self, kind: Kind, text: str) -> None:
+    def _put_text(self, kind: Kind, text: str) -> None:
         with self._lock:
             self._rest.append(self._entry(kind, {"text": text, "at": now()}))
         self._wake()
 
-    def _entry(self, kind: Kind, told: dict[str, Any]) -> Entry:
+    def _entry(self, kind: Kind, document: dict[str, Any]) -> Entry:
         self._number += 1
-        body = json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
+        body = json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
         return Entry(self._number, kind, body)
 
     def _cut(self, group: str | None, end: int) -> None:

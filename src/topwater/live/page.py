@@ -126,7 +126,7 @@ class Page:
     def waits(self, text: str) -> None:
         """Say what the page waits for, as long as there is no window."""
         if text != self.feed.about.waiting:
-            self.feed.tell_about(dataclasses.replace(self.feed.about, waiting=text))
+            self.feed.set_about(dataclasses.replace(self.feed.about, waiting=text))
 
     def ended(self, text: str) -> None:
         """Say that no more windows will come, and why. The page stays until the block ends."""

@@ -7,7 +7,7 @@ import logging
 from topwater.model import Answer, Key
 
 _log = logging.getLogger("topwater.accuracy")
-_TOLD = {
+_ADVICE = {
     "out_of_reach": (
         "the accuracy asked for is out of reach: allow more look-ups by at_most, or ask for less"
     ),
@@ -44,15 +44,15 @@ class AccuracyLog:
         """One more window was answered."""
         if answer.freshness is None:
             return
-        for told, advice in _TOLD.items():
-            what = told, answer.group
-            if not getattr(answer.freshness, told):
+        for fault, advice in _ADVICE.items():
+            what = fault, answer.group
+            if not getattr(answer.freshness, fault):
                 self._going.discard(what)
             elif what not in self._going:
                 self._going.add(what)
-                self._tell(answer, advice)
+                self._warn(answer, advice)
 
-    def _tell(self, answer: Answer, advice: str) -> None:
+    def _warn(self, answer: Answer, advice: str) -> None:
         self.times += 1
         if self.times & (self.times - 1) == 0:
             about = ", ".join(answer.facts)

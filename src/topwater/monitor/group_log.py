@@ -66,16 +66,16 @@ class GroupLog:
     def begin(self, *, afresh: bool) -> None:
         """There is nothing to prepare."""
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:
         """Remember groups as they were written."""
         if image:
             groups = self._monitor.book.groups
             for group, bucket in zip(groups, _buckets(groups).tolist(), strict=True):
-                if told is None or told[bucket]:
+                if buckets is None or buckets[bucket]:
                     self._monitor.drop_group(group)
         table, _ = unpack(packed)
-        if told is not None:
-            table = table.filter(pa.array(told[_buckets(_groups(table))]))
+        if buckets is not None:
+            table = table.filter(pa.array(buckets[_buckets(_groups(table))]))
         columns = [table.column(name).to_pylist() for name in (*_CONTENTS, *Entry._fields)]
         for group, state, change, *entry in zip(_groups(table), *columns, strict=True):
             if state is not None:
@@ -91,8 +91,8 @@ class GroupLog:
     def _packed(self, groups: list[Key], *, whole: bool) -> Content:
         """Each group as a whole, or what changed of it where that is known."""
         known = [self._monitor.book.get(group) for group in groups]
-        told = [
-            _GONE if entry is None else self._told(group, whole=whole)
+        written = [
+            _GONE if entry is None else self._contents_of(group, whole=whole)
             for group, entry in zip(groups, known, strict=True)
         ]
         columns = {
@@ -100,13 +100,13 @@ class GroupLog:
             for at, name in enumerate(Entry._fields)
         }
         contents = {
-            name: pa.array([each[at] for each in told], pa.large_binary())
+            name: pa.array([each[at] for each in written], pa.large_binary())
             for at, name in enumerate(_CONTENTS)
         }
         table = pa.table({"group": _arrow(groups), **contents, **columns})
         return Content(pack(table, {}, compressed=True))
 
-    def _told(self, group: Key, *, whole: bool) -> tuple[bytes | None, bytes | None]:
+    def _contents_of(self, group: Key, *, whole: bool) -> tuple[bytes | None, bytes | None]:
         return (self._monitor.packed_group(group), None) if whole else self._monitor.news_of(group)
 
 

@@ -75,7 +75,7 @@ class JointRanking:
         self.query = query
         self.refresher = remote.refresher(query)
         if changes is not None:
-            self.refresher.listen(NoticeDesk(changes.told_of(query), changes.delay))
+            self.refresher.listen(NoticeDesk(changes.complete_sources(query), changes.delay))
         self._remote = remote
         self._on_miss = on_miss
         self._current: int | None = None

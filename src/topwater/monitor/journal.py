@@ -232,14 +232,14 @@ class Journal(Generic[M_co]):
             log.begin(afresh=since is None)
             for part in strand.in_order():
                 if since is None:
-                    told = strand.told_by(part)
+                    buckets = strand.buckets_of(part)
                 elif isinstance(part, Segment) or part.sequence <= since:
                     continue
                 else:
-                    told = None
+                    buckets = None
                 content = joined(_label(log.name, part), [get(id_) for id_ in part.ids])
                 with known_form(_label(log.name, part)):
-                    log.take(content, told, image=isinstance(part, Segment))
+                    log.take(content, buckets, image=isinstance(part, Segment))
             log.end()
         self._strands, self._nonces, self._free = head.strands, head.nonces, head.free
         self._ids = set[int]().union(*(strand.ids() for strand in head.strands.values()))

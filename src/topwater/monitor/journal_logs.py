@@ -38,8 +38,7 @@ class Log(Protocol):
         makes no images.
     L3. ``begin``, then ``take`` of news and images in the order in which they were written, then
         ``end``: the part is as it was, to the last bit, whether it began ``afresh`` or as it was
-        when some earlier news had been told. Of a content only what is in the buckets ``told``
-        counts.
+        when some earlier news had been given. Of a content only what is in ``buckets`` counts.
     """
 
     name: str
@@ -60,7 +59,7 @@ class Log(Protocol):
     def begin(self, *, afresh: bool) -> None:
         """Make ready to take in what was written."""
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:
         """Take in what was written."""
 
     def end(self) -> None:
@@ -126,11 +125,11 @@ class PaneLog:
         elif self._monitor.current is not None:
             self._monitor.skip_to(self._monitor.current)
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
         """Admit it again."""
         table, _ = unpack(packed)
-        if told is not None:
-            table = table.filter(pa.array(told[_buckets(table)]))
+        if buckets is not None:
+            table = table.filter(pa.array(buckets[_buckets(table)]))
         self._monitor.hold(table, self.oldest() or 0)
 
     def end(self) -> None:
@@ -184,7 +183,7 @@ class WholeLog:
     def begin(self, *, afresh: bool) -> None:
         """There is nothing to prepare."""
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
         """Become it."""
         self._last = hashlib.blake2b(packed, digest_size=16).digest()
         self._restore(packed)

@@ -222,11 +222,11 @@ class KeyedMonitor:
     def snapshot(self) -> bytes:
         """All that later answers depend on. A monitor built from it goes on as this one would."""
         state = pa.table({"state": pa.array([self._monitor.snapshot()], pa.binary())})
-        return pack(state, {"query": self.query.to_dict(), "forms": self._forms_told()})
+        return pack(state, {"query": self.query.to_dict(), "forms": self._kinds()})
 
     def facts(self) -> dict[str, Any]:
         """The few numbers of a snapshot, for JSON."""
-        return {**self._monitor.facts(), "forms": self._forms_told()}
+        return {**self._monitor.facts(), "forms": self._kinds()}
 
     def restore_facts(self, facts: Mapping[str, Any]) -> None:
         """Take over what :meth:`facts` gave."""
@@ -256,7 +256,7 @@ class KeyedMonitor:
             inside = table.column("state")[0].as_py()
         self._take(forms, self._built(inner_query(self.query, *forms), inside))
 
-    def _forms_told(self) -> list[list[str] | None]:
+    def _kinds(self) -> list[list[str] | None]:
         """By column, what it holds, for keys and groups."""
         told = [() if form is None else form.columns for form in self._forms]
         return [[each.kind for each in columns] or None for columns in told]

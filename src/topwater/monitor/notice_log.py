@@ -65,12 +65,12 @@ class NoticeLog:
         else:
             self._desk.drop_counted()
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:  # noqa: ARG002
         """Let what still waits wait again."""
         table, _ = unpack(packed)
         table = table.filter(pc.greater(table.column(COUNTS), self._desk.closed))
-        if told is not None:
-            table = table.filter(pa.array(told[column(table, SEQUENCE) % BUCKETS]))
+        if buckets is not None:
+            table = table.filter(pa.array(buckets[column(table, SEQUENCE) % BUCKETS]))
         self._desk.hold(table)
 
     def end(self) -> None:

@@ -101,7 +101,10 @@ def read_notices(
     if not table.num_rows and not table.num_columns:
         return Reading(notice_table({"source": [], "time": [], "kind": []}), tallies)
     if settings.form == "debezium":
-        found = [_told(query, told, form) for told in envelopes(query, settings, table, tallies)]
+        found = [
+            _from_envelopes(query, each, form)
+            for each in envelopes(query, settings, table, tallies)
+        ]
     else:
         found = [
             _notices(_rows(query, settings, source, part, form), tallies)
@@ -281,19 +284,19 @@ def _whole(column: pa.Array) -> pa.Array:
     return pa.array(whole, pa.int64())
 
 
-def _told(query: TopKQuery, told: Envelopes, form: KeyForm | None) -> pa.Table:
+def _from_envelopes(query: TopKQuery, given: Envelopes, form: KeyForm | None) -> pa.Table:
     """What the envelopes of one source say."""
-    parts = [*zip(*told.keys, strict=True)] if told.keys else [()]
-    key = _inside(query, told.source, [_part(each) for each in parts], form)
-    kind = np.array(told.kinds, np.int8)
+    parts = [*zip(*given.keys, strict=True)] if given.keys else [()]
+    key = _inside(query, given.source, [_part(each) for each in parts], form)
+    kind = np.array(given.kinds, np.int8)
     lost = ~np.asarray(key.is_valid()) & ~np.isin(kind, (ALL, BEAT))
     columns: dict[str, Any] = {
-        "source": [told.source] * len(kind),
+        "source": [given.source] * len(kind),
         "key": key,
-        "time": told.times,
+        "time": given.times,
         "kind": np.where(lost & (kind != LOST), BLIND, kind).astype(np.int8),
     }
-    for name, values in told.values.items():
+    for name, values in given.values.items():
         texts = [each if isinstance(each, str) else None for each in values]
         numbers = [np.nan if isinstance(each, str) else each for each in values]
         columns |= {VALUES + name: np.array(numbers, np.float64), TEXTS + name: texts}
@@ -310,11 +313,11 @@ def _part(values: Sequence[Any]) -> pa.Array:
 def _notices(rows: Rows, tallies: Counter[str]) -> pa.Table:
     """What rows say; nothing of those that say nothing."""
     keyed = np.asarray(rows.key.is_valid())
-    told = rows.given | rows.bad
+    given = rows.given | rows.bad
     kind = np.where(rows.given & ~rows.bad, VALUE, STALE)
-    kind = np.where(keyed, kind, np.where(told, BLIND, BEAT))
+    kind = np.where(keyed, kind, np.where(given, BLIND, BEAT))
     kind = np.where(rows.timed, kind, LOST)
-    tallies["bad_key"] += int(np.count_nonzero(~keyed & told))
+    tallies["bad_key"] += int(np.count_nonzero(~keyed & given))
     tallies["bad_time"] += int(np.count_nonzero(~rows.timed))
     tallies["bad_value"] += int(np.count_nonzero(rows.bad))
     columns: dict[str, Any] = {

@@ -93,7 +93,7 @@ class NoticeSettings:
         length = millis(self.delay, field="changes.delay")
         put("delay", whole_of(length, "changes.delay", 0, fix='write a span of time, as "5 s"'))
 
-    def told_of(self, query: TopKQuery) -> frozenset[str]:
+    def complete_sources(self, query: TopKQuery) -> frozenset[str]:
         """The sources of which every change is told."""
         if isinstance(self.complete, bool):
             return frozenset(sources_of(query)) if self.complete else frozenset()
@@ -259,7 +259,7 @@ def require_notices(query: TopKQuery, settings: NoticeSettings) -> None:
             field="changes",
             fix="leave out the query's list, or leave out changes",
         )
-    settings.told_of(query)
+    settings.complete_sources(query)
     names = [name for each in sources_of(query) for name in names_of(query, each)]
     for name in settings.value if isinstance(settings.value, Mapping) else ():
         if name not in names:

@@ -52,8 +52,8 @@ class RankingLog:
         """What changed since the last call."""
         parts = [(log.news() or _NOTHING).packed for log in self._logs]
         before, self._facts = self._facts, self._monitor.facts()
-        told = pa.table({"part": pa.array(parts, pa.binary())})
-        return pack(told, {"facts": _difference(before, self._facts)})
+        state = pa.table({"part": pa.array(parts, pa.binary())})
+        return pack(state, {"facts": _difference(before, self._facts)})
 
     def take(self, packed: bytes) -> None:
         """Make the monitor what another was when it gave this, after all that it gave before."""

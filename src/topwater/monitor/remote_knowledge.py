@@ -46,7 +46,7 @@ class RemoteKnowledge:
         if changes is not None:
             require_notices(query, changes)
             assert isinstance(self._refresher, Refresher | JoinedRefresher)  # noqa: S101
-            self._refresher.listen(NoticeDesk(changes.told_of(query), changes.delay))
+            self._refresher.listen(NoticeDesk(changes.complete_sources(query), changes.delay))
 
     def start(self) -> None:
         """Look whether the remote side can be reached; see :meth:`Guarded.start`."""

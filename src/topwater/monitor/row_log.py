@@ -76,18 +76,18 @@ class RowLog:
         self.name = name
         self._refresher = refresher
         self._replica = refresher.replica
-        # All rows by their arrivals, which ascend; and what was told of each, by row.
+        # All rows by their arrivals, which ascend; and what was recorded of each, by row.
         self._arrivals: IntArray = np.empty(0, np.int64)
         self._rows: IntArray = np.empty(0, np.int64)
-        self._told: Columns = {}
+        self._recorded: Columns = {}
         self._look = 0
         self._facts: dict[str, Any] = {}
 
     def know(self) -> None:
-        """Take all rows that are there as told."""
+        """Take all rows that are there as recorded."""
         written = self._written()
         self._move(*self._went_and_came(written))
-        self._tell(written)
+        self._record(written)
 
     def news(self) -> Content | None:
         """Rows that went, that came, and that changed since the last call."""
@@ -95,8 +95,10 @@ class RowLog:
         gone, came = self._went_and_came(written)
         kept = self._kept(written)
         arrivals = self._replica.arrival.data[kept]
-        now = {name: getattr(self._replica, name).data[kept] for name in self._told}
-        differs = {name: _bits(now[name]) != _bits(old[kept]) for name, old in self._told.items()}
+        now = {name: getattr(self._replica, name).data[kept] for name in self._recorded}
+        differs = {
+            name: _bits(now[name]) != _bits(old[kept]) for name, old in self._recorded.items()
+        }
         changed = np.logical_or.reduce([*differs.values()])
         rows: Columns = {"gone": gone, "changed": arrivals[changed]}
         for name, moved in differs.items():
@@ -104,10 +106,10 @@ class RowLog:
                 rows[_IF + name] = np.packbits(moved[changed])
                 rows[_TO + name] = now[name][moved]
         self._move(gone, came)
-        self._tell(written)
+        self._record(written)
         if not len(gone) and not len(came) and not changed.any():
             return None
-        # What is learnt of a key is learnt when it is asked for, or told to be another.
+        # What is learnt of a key is learnt when it is asked for, or said to have changed.
         learnt = differs["asked"] | differs["changes"]
         asked = self._in_order(np.concatenate([came, kept[learnt]]))
         return Content(pack_arrays({**rows, **self._full(came), **self._learnt(asked)}))
@@ -132,20 +134,20 @@ class RowLog:
         """Keep the shared numbers, which forgetting a row changes."""
         self._facts = self._refresher.facts()
 
-    def take(self, packed: bytes, told: BoolArray | None, *, image: bool) -> None:
+    def take(self, packed: bytes, buckets: BoolArray | None, *, image: bool) -> None:
         """Let rows go, come and change."""
         rows = unpack_arrays(packed)
-        told = np.ones(BUCKETS, bool) if told is None else told
-        self._forget(self._arrivals if image else rows.get("gone", _NONE), told)
-        self._enter(rows, told)
+        buckets = np.ones(BUCKETS, bool) if buckets is None else buckets
+        self._forget(self._arrivals if image else rows.get("gone", _NONE), buckets)
+        self._enter(rows, buckets)
         if not image:
-            self._change(rows, told)
-        self._learn(rows, told)
+            self._change(rows, buckets)
+        self._learn(rows, buckets)
 
     def end(self) -> None:
         """All rows are there."""
         self._refresher.restore_facts(self._facts)
-        self._tell(self._written())
+        self._record(self._written())
 
     def _written(self) -> IntArray:
         """The rows that were written since this was asked last."""
@@ -153,22 +155,22 @@ class RowLog:
         self._look = self._replica.watched.look()
         for name in self._replica.names:
             column = getattr(self._replica, name)
-            told = self._told.get(name)
-            if told is None:
-                self._told[name] = np.full(len(column.data), column.empty, column.data.dtype)
-            elif len(told) < len(column.data):
-                self._told[name] = grown(told, len(column.data), column.empty)
+            recorded = self._recorded.get(name)
+            if recorded is None:
+                self._recorded[name] = np.full(len(column.data), column.empty, column.data.dtype)
+            elif len(recorded) < len(column.data):
+                self._recorded[name] = grown(recorded, len(column.data), column.empty)
         return written
 
     def _went_and_came(self, written: IntArray) -> tuple[IntArray, IntArray]:
         """The arrivals that are there no more, and the rows of new ones, both in order."""
-        before, now = self._told["arrival"][written], self._replica.arrival.data[written]
+        before, now = self._recorded["arrival"][written], self._replica.arrival.data[written]
         gone = np.sort(before[(before >= 0) & (before != now)])
         return gone, self._in_order(written[(now >= 0) & (before != now)])
 
     def _kept(self, written: IntArray) -> IntArray:
-        """The rows among these whose key is the one that was told, in order."""
-        before, now = self._told["arrival"][written], self._replica.arrival.data[written]
+        """The rows among these whose key is the one that was recorded, in order."""
+        before, now = self._recorded["arrival"][written], self._replica.arrival.data[written]
         return self._in_order(written[(now >= 0) & (before == now)])
 
     def _in_order(self, rows: IntArray) -> IntArray:
@@ -184,25 +186,25 @@ class RowLog:
             self._arrivals = np.concatenate([self._arrivals, arrivals])
             self._rows = np.concatenate([self._rows, came])
 
-    def _tell(self, rows: IntArray) -> None:
-        for name, told in self._told.items():
-            told[rows] = getattr(self._replica, name).data[rows]
+    def _record(self, rows: IntArray) -> None:
+        for name, recorded in self._recorded.items():
+            recorded[rows] = getattr(self._replica, name).data[rows]
 
     def _full(self, rows: IntArray) -> Columns:
         """Whole rows, which need not be known to whoever reads it."""
-        columns = {_NEW + name: told[rows] for name, told in self._told.items()}
+        columns = {_NEW + name: recorded[rows] for name, recorded in self._recorded.items()}
         return columns | _of_keys(self._replica.keys(self._slots(rows)))
 
     def _learnt(self, rows: IntArray) -> Columns:
         columns = self._refresher.learners.columns(self._slots(rows))
-        found: dict[str, Any] = {"asked": self._told["arrival"][rows]}
+        found: dict[str, Any] = {"asked": self._recorded["arrival"][rows]}
         for name, column in columns.items():
             found[_LEARNT + name] = np.asarray(column.flatten())
             found[_LENGTHS + name] = np.diff(np.asarray(column.offsets)).astype(np.uint16)
         return found
 
-    def _forget(self, arrivals: IntArray, told: BoolArray) -> None:
-        wanted = arrivals[told[arrivals % BUCKETS]]
+    def _forget(self, arrivals: IntArray, buckets: BoolArray) -> None:
+        wanted = arrivals[buckets[arrivals % BUCKETS]]
         at = np.searchsorted(self._arrivals, wanted)
         at = at[np.append(self._arrivals, -1)[at] == wanted]
         if not len(at):
@@ -212,9 +214,9 @@ class RowLog:
         self._refresher.learners.reset(slots)
         self._arrivals, self._rows = np.delete(self._arrivals, at), np.delete(self._rows, at)
 
-    def _enter(self, rows: Columns, told: BoolArray) -> None:
+    def _enter(self, rows: Columns, buckets: BoolArray) -> None:
         arrivals = rows.get(_NEW + "arrival", _NONE)
-        mine = told[arrivals % BUCKETS]
+        mine = buckets[arrivals % BUCKETS]
         if not mine.any():
             return
         slots = self._replica.slots(_keys_of(rows)[mine])
@@ -225,26 +227,26 @@ class RowLog:
         order = np.argsort(self._arrivals, kind="stable")
         self._arrivals, self._rows = self._arrivals[order], self._rows[order]
 
-    def _change(self, rows: Columns, told: BoolArray) -> None:
+    def _change(self, rows: Columns, buckets: BoolArray) -> None:
         changed = rows.get("changed", _NONE)
         for name in self._replica.names:
             if _TO + name not in rows:
                 continue
             moved = np.unpackbits(rows[_IF + name], count=len(changed)).astype(bool)
-            mine = told[changed[moved] % BUCKETS]
-            at = self._rows_of(changed[moved][mine])
+            mine = buckets[changed[moved] % BUCKETS]
+            at = self._rows_at(changed[moved][mine])
             getattr(self._replica, name).put(at, rows[_TO + name][mine])
 
-    def _learn(self, rows: Columns, told: BoolArray) -> None:
+    def _learn(self, rows: Columns, buckets: BoolArray) -> None:
         arrivals = rows.get("asked", _NONE)
-        mine = told[arrivals % BUCKETS]
+        mine = buckets[arrivals % BUCKETS]
         if not mine.any():
             return
         lists = {name: _lists(rows, name) for name in self._refresher.learners.columns(_NONE)}
         table = pa.table({name: column.filter(pa.array(mine)) for name, column in lists.items()})
-        self._refresher.learners.restore(table, self._slots(self._rows_of(arrivals[mine])))
+        self._refresher.learners.restore(table, self._slots(self._rows_at(arrivals[mine])))
 
-    def _rows_of(self, arrivals: IntArray) -> IntArray:
+    def _rows_at(self, arrivals: IntArray) -> IntArray:
         return self._rows[np.searchsorted(self._arrivals, arrivals)]
 
     def _slots(self, rows: IntArray) -> IntArray:

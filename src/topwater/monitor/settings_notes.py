@@ -1,4 +1,4 @@
-"""What is to be told of a query whose settings were changed."""
+"""What answers say of a query whose settings were changed."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from topwater.windows import Windows
 
 
 class SettingsNotes:
-    """Tells the next answer what changed, and each that is made of too little that it is not exact.
+    """Notes in the next answer what changed, and in each that has too little that it is not exact.
 
     Examples
     --------
     >>> from topwater.windows import tumbling
     >>> windows, notes = tumbling(10), SettingsNotes(tumbling(10))
     >>> notes.restore_facts({"tuned": ["k: 1 → 3"], "unsure": [[0, 0]]})
-    >>> told = [notes.told(Answer(windows.window(each), ())) for each in (0, 1)]
-    >>> [(answer.tuned, answer.exact) for answer in told]
+    >>> noted = [notes.added_to(Answer(windows.window(each), ())) for each in (0, 1)]
+    >>> [(answer.tuned, answer.exact) for answer in noted]
     [(('k: 1 → 3',), False), ((), True)]
     """
 
@@ -29,8 +29,8 @@ class SettingsNotes:
         self._tuned: tuple[str, ...] = ()
         self._unsure = FilledWindows(windows)
 
-    def told(self, answer: Answer) -> Answer:
-        """The same answer with what is to be said."""
+    def added_to(self, answer: Answer) -> Answer:
+        """The same answer, with what there is to say."""
         window = answer.window.index
         if self._unsure.first_from(window) == window:
             answer = replace(answer, exact=False)

@@ -146,14 +146,14 @@ class Strand:
             each for each in self.segments if self._shown(each) and _alive(each, oldest)
         ]
 
-    def told_by(self, part: Piece | Segment) -> BoolArray | None:
+    def buckets_of(self, part: Piece | Segment) -> BoolArray | None:
         """The buckets of which a part still tells something; None for all of them."""
         if isinstance(part, Segment):
-            told = np.zeros(BUCKETS, bool)
-            told[part.low : part.high] = self.marks[part.low : part.high] == part.sequence
+            buckets = np.zeros(BUCKETS, bool)
+            buckets[part.low : part.high] = self.marks[part.low : part.high] == part.sequence
         else:
-            told = self.marks < part.sequence
-        return None if told.all() else told
+            buckets = self.marks < part.sequence
+        return None if buckets.all() else buckets
 
     def in_order(self) -> list[Piece | Segment]:
         """All parts, by their sequence numbers; of one record the piece first."""

@@ -116,7 +116,7 @@ class Database:
             return "refused" if connecting else "dropped"
         if isinstance(error, exc.OperationalError | exc.InterfaceError | exc.InternalError):
             if connecting:
-                return _told_by(str(raw)) or "refused"
+                return _problem_in(str(raw)) or "refused"
             return "dropped" if error.connection_invalidated else "server"
         if isinstance(error, exc.DBAPIError):
             return "dropped" if error.connection_invalidated else "client"
@@ -231,7 +231,7 @@ def database(url: sa.URL) -> Database:
     return Sqlite() if url.get_backend_name() == "sqlite" else Database()
 
 
-def _told_by(text: str) -> Problem | None:
+def _problem_in(text: str) -> Problem | None:
     # Names of hosts and users stand in quotes, and may be any word.
     lowered = re.sub(r"'[^']*'|\"[^\"]*\"", "", text.lower())
     return next((problem for sign, problem in _TEXTS if sign.search(lowered)), None)

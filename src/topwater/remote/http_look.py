@@ -59,7 +59,7 @@ def look_at(
     return _read(document, reply.body, key, reader, said)
 
 
-def told_errors(body: bytes, path: Path) -> Any:
+def errors_in(body: bytes, path: Path) -> Any:
     """What a document tells of errors; None if it is nothing, or empty."""
     try:
         return next((each for each in path.values(json.loads(body)) if each), None)
@@ -69,7 +69,7 @@ def told_errors(body: bytes, path: Path) -> Any:
 
 def require_no_errors(reply: Reply, path: Path | None, service: Service) -> None:
     """Raise ``SourceError`` if a reply tells of errors, with what it tells."""
-    told = None if path is None or reply.problem is not None else told_errors(reply.body, path)
+    told = None if path is None or reply.problem is not None else errors_in(reply.body, path)
     if told is not None and path is not None:
         raise SourceError(
             f"{service.shown} tells at {path.text}: "

@@ -14,7 +14,7 @@ from topwater.errors import QueryError
 from topwater.model import Fetched, Key, KeyArray, Millis
 from topwater.remote.found_values import Found
 from topwater.remote.http_client import LARGEST, Ask, Requester
-from topwater.remote.http_look import look_at, require_no_errors, told_errors
+from topwater.remote.http_look import errors_in, look_at, require_no_errors
 from topwater.remote.json_path import Misfit, Path
 from topwater.remote.json_values import Reader
 from topwater.remote.key_values import failed, key_text
@@ -270,7 +270,7 @@ class HttpSource:
             return reply
         if reply.status == 304:
             return reply if known is None else known
-        if self._errors is not None and told_errors(reply.body, self._errors):
+        if self._errors is not None and errors_in(reply.body, self._errors):
             return replace(reply, problem="server")
         try:
             return self._reader.read(reply.body, asked)

@@ -61,7 +61,7 @@ class Look:
     def __str__(self) -> str:
         """One line."""
         place = f", read at {self.where} in {self.reply}" if self.reply else ""
-        told = ", ".join(_told_value(name, value) for name, value in self.values.items())
+        told = ", ".join(_value_in_words(name, value) for name, value in self.values.items())
         return f"the key {key_shown(self.key)} has {told or number_text(self.value)}{place}"
 
 
@@ -86,13 +86,13 @@ def checked(source: Source, key: Key | None = None) -> Look | None:
     check = getattr(source, "check", None)
     if check is not None:
         if key is not None and _takes_key(check):
-            found = _told(lambda: check(key))
+            found = _called(lambda: check(key))
             return found if isinstance(found, Look) else looked_up(source, key)
-        _told(check)
+        _called(check)
     return None if key is None else looked_up(source, key)
 
 
-def _told(call: Callable[[], T]) -> T:
+def _called(call: Callable[[], T]) -> T:
     """What a call of a source gives; what it raises of its own is told without the message."""
     try:
         return call()
@@ -115,7 +115,7 @@ def looked_up(source: Source, key: Key) -> Look:
         If it is not usable, with the reason.
     """
     names = tuple(getattr(source, "names", ()))
-    got = _told(lambda: valid(source.fetch(keys_of(key)), 1, names=names))
+    got = _called(lambda: valid(source.fetch(keys_of(key)), 1, names=names))
     return look_of(got, key)
 
 
@@ -150,7 +150,7 @@ def _plain(value: Any) -> float | str | None:
     return value if value is None or isinstance(value, str) else float(value)
 
 
-def _told_value(name: str, value: float | str | None) -> str:
+def _value_in_words(name: str, value: float | str | None) -> str:
     if value is None:
         return f"no {name}"
     return f"{name} {excerpt(repr(value)) if isinstance(value, str) else number_text(value)}"

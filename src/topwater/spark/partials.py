@@ -91,11 +91,11 @@ def read_partials(packed: bytes, query: TopKQuery) -> Iterator[PartialBatch]:
 
 def _totals(aggregation: Aggregation) -> list[str]:
     """What is asked of the values, as Java wants it told, each once."""
-    told = (_told(aggregation, each) for each in aggregation.aggregates.values())
+    told = (_total_of(aggregation, each) for each in aggregation.aggregates.values())
     return [each for each in dict.fromkeys(told) if each is not None]
 
 
-def _told(aggregation: Aggregation, each: Aggregate) -> str | None:
+def _total_of(aggregation: Aggregation, each: Aggregate) -> str | None:
     """A sign for the function, and the number of the column; None for a count."""
     if each.column is None:
         return None
@@ -170,7 +170,7 @@ class _Portion:
         counts = self.counts.astype(np.float64)
         totals = dict(zip(_totals(aggregation), self.totals, strict=True))
         for name, each in aggregation.aggregates.items():
-            told = _told(aggregation, each)
+            told = _total_of(aggregation, each)
             columns[name] = counts if told is None else totals[told]
             if each.function == "mean":
                 columns[f"{name}#"] = counts

@@ -123,8 +123,8 @@ def rescale(
     kept = _swap(spark, folder, made, f"with-{stored.shards}-shards" if other else "as-it-was")
     changes = [f"shards: {stored.shards} → {shards}"] if other else []
     changes += [] if before is None else map(str, tuned(before, query))
-    told = "; ".join(changes) or f"tasks: {stored.partitions} → {tasks}"
-    _log.warning("%s goes on with %s; as it was, it is kept in %s", folder, told, kept)
+    what = "; ".join(changes) or f"tasks: {stored.partitions} → {tasks}"
+    _log.warning("%s goes on with %s; as it was, it is kept in %s", folder, what, kept)
     return Rescaled(stored.shards, shards, kept)
 
 
@@ -189,7 +189,7 @@ def _made(spark: SparkSession, folder: str, stored: Stored, wanted: _Wanted) -> 
     for name in names_in(spark, folder):
         if name != _STATE:
             folders.copy(spark, f"{folder}/{name}", f"{made}/{name}")
-    settings = _retold(spark, made, number, tasks)
+    settings = _rewrite_offsets(spark, made, number, tasks)
     joint = has_joint_ranking(query, shards)
     versions = [
         ShardJournals(_divided(each, wanted), shards, each.origin, joint)
@@ -267,22 +267,22 @@ def _put_stage(spark: SparkSession, written: str, stage: _Stage) -> None:
         folders.move(spark, f"{written}/{name}", f"{target}/{name}")
         if name.isdecimal():
             _number_versions(spark, f"{target}/{name}", stage.version)
-    told = f"{target}/_metadata/v2"
-    for name in names_in(spark, told):
+    notes = f"{target}/_metadata/v2"
+    for name in names_in(spark, notes):
         if name.isdecimal():
-            _retell_stage(spark, f"{told}/{name}", stage)
+            _rewrite_stage(spark, f"{notes}/{name}", stage)
 
 
-def _retell_stage(spark: SparkSession, file: str, stage: _Stage) -> None:
+def _rewrite_stage(spark: SparkSession, file: str, stage: _Stage) -> None:
     """Let what a micro-batch noted of a stage tell its new number, and where its schema is."""
     form, document = folders.read_text(spark, file).split("\n", 1)
-    told = json.loads(document)
-    told["operatorInfo"]["operatorId"] = stage.number
+    entry = json.loads(document)
+    entry["operatorInfo"]["operatorId"] = stage.number
     address = folders.whole_address(spark, f"{stage.folder}/{_STATE}/{stage.number}")
-    for store in told["stateStoreInfo"]:
+    for store in entry["stateStoreInfo"]:
         paths = store["stateSchemaFilePaths"]
         store["stateSchemaFilePaths"] = [f"{address}/{_below_stage(path)}" for path in paths]
-    folders.write_text(spark, file, f"{form}\n{json.dumps(told, separators=(',', ':'))}")
+    folders.write_text(spark, file, f"{form}\n{json.dumps(entry, separators=(',', ':'))}")
 
 
 def _number_versions(spark: SparkSession, task: str, first: int) -> None:
@@ -299,7 +299,7 @@ def _below_stage(path: str) -> str:
     return path[at:]
 
 
-def _retold(spark: SparkSession, made: str, number: int, tasks: int) -> dict[str, str]:
+def _rewrite_offsets(spark: SparkSession, made: str, number: int, tasks: int) -> dict[str, str]:
     """Let the log of offsets tell the new number of tasks; how the state is to be written."""
     settings: dict[str, str] = {}
     for name in names_in(spark, f"{made}/offsets"):
@@ -307,21 +307,21 @@ def _retold(spark: SparkSession, made: str, number: int, tasks: int) -> dict[str
             continue
         file = f"{made}/offsets/{name}"
         form, document, *offsets = folders.read_text(spark, file).split("\n")
-        told = json.loads(document)
-        told["conf"][_PARTITIONS] = str(tasks)
-        settings = _of_state(told["conf"])
-        document = json.dumps(told, separators=(",", ":"))
+        entry = json.loads(document)
+        entry["conf"][_PARTITIONS] = str(tasks)
+        settings = _of_state(entry["conf"])
+        document = json.dumps(entry, separators=(",", ":"))
         folders.write_text(spark, file, "\n".join([form, document, *offsets]))
     return settings
 
 
-def _of_state(told: Mapping[str, str]) -> dict[str, str]:
-    kept = {name: value for name, value in told.items() if name.startswith("spark.sql.streaming.")}
-    return {**kept, **_SETTINGS, _PARTITIONS: told[_PARTITIONS]}
+def _of_state(entry: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in entry.items() if name.startswith("spark.sql.streaming.")}
+    return {**kept, **_SETTINGS, _PARTITIONS: entry[_PARTITIONS]}
 
 
 def _last(spark: SparkSession, folder: str) -> tuple[int, str]:
-    """The number of the latest micro-batch in a log, and what is told of it."""
+    """The number of the latest micro-batch in a log, and what it says."""
     number = last_number(names_in(spark, folder))
     assert number is not None  # noqa: S101  one was finished
     return number, folders.read_text(spark, f"{folder}/{number}")

@@ -70,7 +70,7 @@ class RunningQuery(StreamingQuery):
                     return None if until is None else True
                 if until is not None and time.monotonic() >= until:
                     return False
-                self.tell_missing()
+                self.report_missing()
 
     def processAllAvailable(self) -> None:  # noqa: N802
         """Wait until all that is there was processed."""
@@ -94,7 +94,7 @@ class RunningQuery(StreamingQuery):
             return [each for each in self._folders if not is_there(self._spark, each)]
         return []  # Java is gone, and says so elsewhere
 
-    def tell_missing(self, say: Callable[[str], object] = _log.warning) -> None:
+    def report_missing(self, say: Callable[[str], object] = _log.warning) -> None:
         """Say which folders went, and which came back, since the last call."""
         gone = set(self.missing_folders())
         for each in sorted(gone - self._gone):

@@ -149,17 +149,17 @@ class Recording:
     def _time(self, line: bytes) -> Millis:
         """When the event of a line was, if that can be read, and can be a time."""
         try:
-            found = self._time_told(self._time_text(line.decode()))
+            found = self._time_from(self._time_text(line.decode()))
         except (ValueError, TypeError, LookupError, OverflowError, RecursionError, csv.Error):
             return UNKNOWN
         return found if abs(found) < FARTHEST else UNKNOWN
 
-    def _time_told(self, told: Any) -> Millis:
-        if not isinstance(told, str):
-            return int(told * 1000) if self._counts_seconds else int(told)
-        if told.strip().lstrip("-").isdigit():
-            return int(told)
-        moment = datetime.fromisoformat(told.strip())
+    def _time_from(self, written: Any) -> Millis:
+        if not isinstance(written, str):
+            return int(written * 1000) if self._counts_seconds else int(written)
+        if written.strip().lstrip("-").isdigit():
+            return int(written)
+        moment = datetime.fromisoformat(written.strip())
         moment = moment if moment.tzinfo else moment.replace(tzinfo=self._tzinfo)
         return int(moment.timestamp() * 1000)
 
@@ -181,8 +181,8 @@ class Recording:
     @cached_property
     def _counts_seconds(self) -> bool:
         """Spark takes a number in the place of a timestamp for seconds."""
-        told = columns(self._settings.schema) if self._settings.schema else {}
-        return told.get(self._settings.time, "").startswith("timestamp")
+        kinds = columns(self._settings.schema) if self._settings.schema else {}
+        return kinds.get(self._settings.time, "").startswith("timestamp")
 
     def _path(self, file: str) -> Path:
         path = Path(self._settings.path)

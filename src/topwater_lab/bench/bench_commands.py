@@ -53,7 +53,7 @@ def core(
     names = [name.strip() for name in lists.split(",") if name.strip()]
     with plain_errors(debug):
         report = bench_core(QUICK if quick else FULL, names, seed=seed, quiet=quiet)
-    _tell(report, as_json, _show, "targets of panes")
+    _report(report, as_json, _show, "targets of panes")
 
 
 @app.command(
@@ -92,7 +92,7 @@ def spark(
     with plain_errors(debug):
         chosen = effort() if rows is None else effort(rows)
         report = spark_speed.bench_spark(chosen, seed=seed, quiet=quiet)
-    _tell(report, as_json, show, "targets on Spark")
+    _report(report, as_json, show, "targets on Spark")
 
 
 @app.command(
@@ -117,7 +117,7 @@ def remote(
 
     with plain_errors(debug):
         report = bench_remote(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    _tell(report, as_json, show, "targets of remote sources")
+    _report(report, as_json, show, "targets of remote sources")
 
 
 @app.command(
@@ -156,7 +156,7 @@ def standing(
     with plain_errors(debug):
         part = (data, k, d, algorithms)
         report = _errors(quick, runs, seed, quiet) if errors else _speed(quick, part, seed, quiet)
-    _tell(report, as_json, show_errors if errors else show, "targets of standing queries")
+    _report(report, as_json, show_errors if errors else show, "targets of standing queries")
 
 
 @app.command(
@@ -184,7 +184,7 @@ def scale(
 
     with plain_errors(debug):
         report = bench_scale(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    _tell(report, as_json, show, "targets of many keys and groups")
+    _report(report, as_json, show, "targets of many keys and groups")
 
 
 @app.command(
@@ -209,7 +209,7 @@ def shards(
 
     with plain_errors(debug):
         report = bench_shards(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    _tell(report, as_json, show, "targets of shards")
+    _report(report, as_json, show, "targets of shards")
 
 
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
@@ -226,7 +226,7 @@ def _speed(quick: bool, part: tuple[str, ...], seed: int, quiet: bool) -> dict[s
     return bench_standing(part_of(QUICK if quick else FULL, *part), seed=seed, quiet=quiet)
 
 
-def _tell(
+def _report(
     report: dict[str, Any],
     as_json: bool,
     show: Callable[[dict[str, Any], Console], None],

@@ -20,7 +20,7 @@ from topwater.standing.algorithms import algorithms
 from topwater_lab.bench.core_targets import Target
 from topwater_lab.bench.harness import Ticker, ticking
 from topwater_lab.bench.standing_data import RANDOM_ORDER, Sample, sample
-from topwater_lab.bench.standing_runs import Contender, Told, differences, told_by
+from topwater_lab.bench.standing_runs import Contender, ResultStream, differences, joined_results
 
 SIGMA = 1e-3
 _BATCH = 100_000
@@ -154,7 +154,7 @@ def one_run(case: Case, names: list[str], seed: int) -> tuple[FloatArray, float]
     return np.array(counted) / case.queries, len(truth.at) / case.queries
 
 
-def _results(contender: Contender, case: Case, stream: Sample) -> Told:
+def _results(contender: Contender, case: Case, stream: Sample) -> ResultStream:
     """What is reported of the objects that come after the windows are full."""
     held = contender.standing(stream.columns)
     for query in stream.queries(case.queries, case.k, case.window):
@@ -164,9 +164,9 @@ def _results(contender: Contender, case: Case, stream: Sample) -> Told:
         held.add(stream.part(first, min(first + _BATCH, total)))
         for first in range(0, total, _BATCH)
     ]
-    told = told_by(parts, total, case.queries)
+    told = joined_results(parts, total, case.queries)
     late = told.position > case.window
-    return Told(told.query[late], told.position[late], told.at[late], total, case.queries)
+    return ResultStream(told.query[late], told.position[late], told.at[late], total, case.queries)
 
 
 def _row(case: Case, name: str, counted: FloatArray, results: FloatArray) -> Row:

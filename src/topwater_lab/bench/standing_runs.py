@@ -160,7 +160,7 @@ class TooSlow(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ResultStream:
     """A result stream in the order of its steps, and the last position it knows of."""
 
     query: IntArray
@@ -169,11 +169,11 @@ class Told:
     last: int
     queries: int
 
-    def upto(self, last: int, queries: int) -> Told:
+    def upto(self, last: int, queries: int) -> ResultStream:
         """The part of the first queries, up to a position."""
         chosen = (self.at <= last) & (self.query < queries)
         parts = (self.query[chosen], self.position[chosen], self.at[chosen])
-        return Told(*parts, last, queries)
+        return ResultStream(*parts, last, queries)
 
     def pairs(self) -> IntArray:
         """Each object and query as one number."""
@@ -188,12 +188,12 @@ class Run:
     score_seconds: float
     numpy_seconds: float
     objects: int
-    told: Told
+    told: ResultStream
     references: float
     stored: float
 
 
-def differences(ours: Told, theirs: Told) -> tuple[int, int]:
+def differences(ours: ResultStream, theirs: ResultStream) -> tuple[int, int]:
     """How many results only they have, and only we."""
     mine, other = np.unique(ours.pairs()), np.unique(theirs.pairs())
     missed = np.setdiff1d(other, mine, assume_unique=True)
@@ -249,7 +249,7 @@ def run(contender: Contender, point: Point, stream: Sample, effort: Effort) -> R
         results.append(found)
         kept.append((held.references, held.objects))
     references, stored = np.mean(kept, axis=0).tolist()
-    told = told_by(results, start + done, point.queries)
+    told = joined_results(results, start + done, point.queries)
     compiled, numpy = scores.tolist()
     return Run(spent, compiled, numpy, done, told, references, stored)
 
@@ -269,13 +269,13 @@ def pass_seconds(
     return spent.cpu / times
 
 
-def told_by(results: list[Results], last: int, queries: int) -> Told:
+def joined_results(results: list[Results], last: int, queries: int) -> ResultStream:
     """The result stream of several batches as one; the queries' names are their numbers."""
     query, position, at = (
         np.concatenate([getattr(part, name) for part in results])
         for name in ("query", "position", "at")
     )
-    return Told(query.astype(np.int64), position, at, last, queries)
+    return ResultStream(query.astype(np.int64), position, at, last, queries)
 
 
 def _fill(held: Standing, stream: Sample, upto: int, seconds: float) -> float:

@@ -25,7 +25,7 @@ from topwater_lab.bench.standing_runs import (
     Contender,
     Effort,
     Point,
-    Told,
+    ResultStream,
     TooSlow,
     contenders,
     differences,
@@ -155,7 +155,7 @@ def _at(
     """All contenders at one point. The first is judged by the others, so it comes at last."""
     stream = stream_at(point, effort, seed)
     rows: list[tuple[Row, Contender]] = []
-    truth: Told | None = None
+    truth: ResultStream | None = None
     for contender in chosen:
         ticker.step(_where(contender, point))
         row, told = measured(contender, point, stream, effort)
@@ -177,7 +177,7 @@ def _where(contender: Contender, point: Point) -> str:
 
 def measured(
     contender: Contender, point: Point, stream: Sample, effort: Effort
-) -> tuple[Row, Told | None]:
+) -> tuple[Row, ResultStream | None]:
     """One contender at one point: its row, not yet compared, and its result stream."""
     row = Row(
         contender.algorithm,
@@ -209,7 +209,7 @@ def measured(
     return numbers, found.told
 
 
-def _judged(row: Row, told: Told, truth: Told) -> Row:
+def _judged(row: Row, told: ResultStream, truth: ResultStream) -> Row:
     """Compare two result streams as far as both go."""
     last, queries = min(told.last, truth.last), min(told.queries, truth.queries)
     ours, theirs = told.upto(last, queries), truth.upto(last, queries)

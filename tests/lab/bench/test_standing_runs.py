@@ -16,8 +16,8 @@ from topwater_lab.bench.standing_runs import (
     Contender,
     Effort,
     Point,
+    ResultStream,
     Run,
-    Told,
     TooSlow,
     differences,
     run,
@@ -63,8 +63,8 @@ def test_who_is_slow_is_measured_with_the_first_queries(monkeypatch: pytest.Monk
 
 
 def test_differences_are_counted_in_both_directions() -> None:
-    ours = Told(np.array([0, 1, 1]), np.array([5, 5, 6]), np.array([5, 7, 7]), 9, 2)
-    theirs = Told(np.array([0, 0, 1]), np.array([4, 5, 6]), np.array([5, 5, 6]), 9, 2)
+    ours = ResultStream(np.array([0, 1, 1]), np.array([5, 5, 6]), np.array([5, 7, 7]), 9, 2)
+    theirs = ResultStream(np.array([0, 0, 1]), np.array([4, 5, 6]), np.array([5, 5, 6]), 9, 2)
     assert differences(ours, theirs) == (1, 1)
     assert differences(ours.upto(5, 2), theirs.upto(5, 1)) == (1, 0)
 

@@ -81,8 +81,8 @@ class Recording(Around):
 
 
 def _line(at: Millis, keys: KeyArray, got: Fetched) -> dict[str, Any]:
-    told = [plain_key(key) for key in keys.tolist()]
-    line: dict[str, Any] = {"at": at, "keys": told, "values": _plain(got.values)}
+    names = [plain_key(key) for key in keys.tolist()]
+    line: dict[str, Any] = {"at": at, "keys": names, "values": _plain(got.values)}
     if got.columns:
         line["columns"] = {name: _plain(column) for name, column in got.columns.items()}
     if not got.ok.all():
@@ -107,22 +107,22 @@ def recorded(path: str | Path) -> Steps:
     QueryError
         If the file is not a recording, or no key in it was answered.
     """
-    told = _Told()
+    fetches = _Fetches()
     for number, text in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         try:
-            told.add(json.loads(text))
+            fetches.add(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise QueryError(
                 f"line {number} of {path} is not a fetch",
                 field="path",
                 fix="use a file of Recording",
             ) from None
-    if not told.keys:
+    if not fetches.keys:
         raise QueryError(f"{path} tells no value", field="path", fix="use a file of Recording")
-    return told.steps()
+    return fetches.steps()
 
 
-class _Told:
+class _Fetches:
     """What the lines of a recording say of keys that were answered."""
 
     def __init__(self) -> None:
