@@ -14,7 +14,7 @@ Problem: TypeAlias = Literal[
     "server",  # the service failed: 5xx
     "client",  # the request is wrong: other 4xx
     "redirect",  # sent to another host
-    "tls",  # no trust in the connection
+    "tls",  # the connection is not trusted
     "garbled",  # an answer that can't be read
     "large",  # an answer too large to be read
     "doubled",  # two values for one key
@@ -48,7 +48,7 @@ FAILED = "failed"
 """Of a key whose look-up failed for a reason that the source can't tell."""
 
 _WORDS = {
-    **dict.fromkeys(("", FAILED), "failed, and the source can't tell why"),
+    **dict.fromkeys(("", FAILED), "failed, and the source can't say why"),
     NEVER: "never looked up",
     "late": "not there by the deadline",
     "timeout": "timed out",
@@ -58,7 +58,7 @@ _WORDS = {
     "server": "the service failed (5xx)",
     "client": "wrong request (4xx)",
     "redirect": "sent to another host",
-    "tls": "no trust in the connection",
+    "tls": "the connection is not trusted",
     "garbled": "unreadable reply",
     "large": "reply too large",
     "doubled": "two values for one key",

@@ -149,7 +149,7 @@ SETTINGS = {
     "stream.format=xml": "stream.format: 'xml' is unknown",
     'stream.schema="user strng"': "the unknown type strng",
     "stream.patern=x": "stream.patern: no such setting",
-    'stream={kind="kafka", servers="here", topics=["t"], schema="user string"}': "names no port",
+    'stream={kind="kafka", servers="here", topics=["t"], schema="user string"}': "has no port",
     'stream={kind="mqtt", url="http://x", topics=["t"], schema="a int", spool="s"}': "stream.url",
     'stream={kind="mqtt", url="mqtt://x", topics=["a#"], schema="a int", spool="s"}': "not a topic",
     'stream={kind="mqtt", topics=["t"], schema="a int", spool="s"}': "stream.url: is missing",

@@ -52,3 +52,9 @@ def test_what_is_not_there_is_told_with_its_cause(tmp_path: Path, name: str, tol
     with pytest.raises(QueryError, match=told) as caught:
         loaded(name, tmp_path, "sink.object")
     assert caught.value.field == "sink.object"
+
+
+def test_the_name_that_was_meant_is_suggested(tmp_path: Path) -> None:
+    (tmp_path / "own_near.py").write_text("def write_rows(rows, number): ...\n")
+    with pytest.raises(QueryError, match=r"did you mean write_rows\?"):
+        loaded("own_near.py:write_row", tmp_path)

@@ -190,7 +190,7 @@ def test_lines_that_are_no_rows_are_passed_over(sink: Sink) -> None:
     made_old(other)
     folder = Folder(sink.folder)
     assert firsts(folder) == ["ann"]
-    assert folder.passed_over == ["part-0.json can't be read: it holds something else than rows"]
+    assert folder.passed_over == ["part-0.json can't be read: it holds something other than rows"]
 
 
 def test_what_batch_jobs_leave_beside_their_files(sink: Sink) -> None:

@@ -74,7 +74,7 @@ def test_who_else_can_read_it_is_said_and_the_browser_opened(
     with pytest.raises(Enough):
         live_process.watch(str(tmp_path), said.append, host="127.0.0.1", port=0, opened=opened)
     warning, line, url = said
-    assert warning.startswith("warning: everybody who reaches this machine can read the page")
+    assert warning.startswith("warning: anybody who can reach this machine can read the page")
     assert line.startswith(f"{url} shows what is written to {tmp_path}")
 
 

@@ -38,7 +38,7 @@ def test_an_audit_that_contradicts_is_told(caplog: pytest.LogCaptureFixture) -> 
     with caplog.at_level(logging.WARNING, "topwater.accuracy"):
         for _ in range(3):
             log.hear(Answer(Window(0, 0, 10), (), freshness=fresh))
-    assert "is not what look-ups drawn at random show" in caplog.text
+    assert "is contradicted by look-ups drawn at random" in caplog.text
     assert len(caplog.records) == 1
 
 

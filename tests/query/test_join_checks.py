@@ -24,12 +24,23 @@ TAKE = {"sold": "count", "vendor": "last(vendor)", "title": "last(title)"}
         ({"take": {**TAKE, "price": "max(p)"}}, "refresh.remote", "both a remote", "another name"),
         ({"take": {"sold": "count"}}, "refresh.key", "'vendor' is not among", "last(vendor)"),
         (
+            {"take": {"sold": "count", "vender": "last(vendor)"}},
+            "refresh.key",
+            "'vendor' is not among",
+            "did you mean vender? Or add it to take",
+        ),
+        (
             {"take": {**TAKE, "vendor": "max(vendor)"}},
             "refresh.key",
             "'vendor' is a max",
             "take the last one",
         ),
-        ({"score": "sold * price * trust * vendor"}, "refresh.key", "no number", "second time"),
+        (
+            {"score": "sold * price * trust * vendor"},
+            "refresh.key",
+            "be computed with",
+            "second time",
+        ),
         (
             {"refresh": [JOINS[0], {**JOINS[1], "key": "price"}]},
             "refresh.key",

@@ -293,7 +293,7 @@ def test_a_change_is_seen_in_spite_of_the_tag(server: FaultServer) -> None:
 
 def test_a_request_can_say_as_of_when(server: FaultServer) -> None:
     source = many(f"{server.url}/?ids={{keys}}&at={{now}}")
-    with pytest.raises(QueryError, match="no time was told") as caught:
+    with pytest.raises(QueryError, match="no time was given") as caught:
         source.fetch(keys_of("1"), 5.0)
     assert "seek" in caught.value.fix
     source.seek(60_000)

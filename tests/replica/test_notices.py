@@ -34,7 +34,7 @@ def test_each_counts_from_its_time_on_and_a_late_one_from_the_next_window() -> N
     desk.add(told((None, "a", 5, VALUE), (None, "b", 15, STALE)))
     assert due(desk, 10) == ["a"]
     desk.add(told((None, "c", 7, VALUE)))
-    assert dict(desk.told())["late"] == 1
+    assert dict(desk.outcomes())["late"] == 1
     assert due(desk, 20) == ["b", "c"]
     assert due(desk, 30) == []
 

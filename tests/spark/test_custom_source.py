@@ -161,6 +161,7 @@ def test_a_data_source_in_a_file(
     ("text", "said"),
     [
         ("class Numbers: pass", "has no data source Numbers"),
+        ("class Number: pass", r"has no data source Numbers\n  fix: did you mean Number\?"),
         ("", "has no data source Numbers"),
         ("1 / 0", "can't be loaded: ZeroDivisionError: division by zero"),
         ("def", "can't be loaded: SyntaxError"),

@@ -43,7 +43,7 @@ def test_any_other_score_is_given() -> None:
 
 
 def test_a_column_that_is_not_there_is_refused() -> None:
-    with pytest.raises(QueryError, match="use these: x, y"):
+    with pytest.raises(QueryError, match="use one of: x, y"):
         costing(Euclidean({"z": 1.0}), ["x", "y"])
 
 

@@ -24,8 +24,8 @@ def test_addresses() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ("tcp://a", "names no port"),
-        ("http://a:1", "of no known kind"),
+        ("tcp://a", "has no port"),
+        ("http://a:1", "of an unknown kind"),
         ("tcp://me:secret@a:1", "has a user in it"),
         ("tcp://a:1/path", "not an address"),
         ("tcp://:1", "not an address"),

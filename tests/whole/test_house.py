@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,15 @@ SAME_CONCEPT = {
     "standing": "standing queries, in process and on Spark",
     "explanation": "what a job, and what a query in RSP-QL, adds to the one explanation",
     "display": "what is shown on a terminal while something runs: a job, and the demonstration",
+}
+
+NOUNS_IN_ED = {
+    "block_feed": "what brings objects to queries, block by block",
+    "feed": "a list of what is new, to follow",
+    "fetched": "what comes of a look-up: the name of the class in it",
+    "frozen": "mappings that can't be changed, as a frozen set",
+    "grouped": "the monitor of rankings by group: the class is called so",
+    "spool_feed": "what fills a spool",
 }
 
 NOUNS_IN_ING = {
@@ -110,9 +120,27 @@ def test_a_name_is_one_module_or_the_same_concept_in_two_packages() -> None:
 def test_modules_are_named_by_nouns() -> None:
     participles = {name for name in basenames() if name.split("_")[-1].endswith("ing")}
     assert participles <= NOUNS_IN_ING.keys()
+    past = {name for name in basenames() if name.split("_")[-1].endswith(("ed", "en", "told"))}
+    assert past <= NOUNS_IN_ED.keys()
 
 
-@pytest.mark.parametrize("listed", [KERNELS, COMMANDS, SAME_CONCEPT, NOUNS_IN_ING])
+def test_what_is_told_is_said_by_its_name() -> None:
+    """A definition says what it gives."""
+    told = {name for name, _ in functions() if name.split(".")[-1].strip("_") in ("told", "tell")}
+    assert not told
+
+
+def test_the_contract_of_pyspark_names_every_other_room() -> None:
+    """Of the product: only the commands and jobs, which start Spark, may reach it."""
+    settings = tomllib.loads((SOURCE.parent / "pyproject.toml").read_text("utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (named,) = (each["source_modules"] for each in contracts if "pyspark" in each["name"])
+    places = [path for path in (SOURCE / "topwater").iterdir() if not path.stem.startswith("_")]
+    rooms = {path.stem for path in places if path.is_dir() or path.suffix == ".py"}
+    assert {name.split(".")[1] for name in named} == rooms - {"spark", "jobs", "cli"}
+
+
+@pytest.mark.parametrize("listed", [KERNELS, COMMANDS, SAME_CONCEPT, NOUNS_IN_ED, NOUNS_IN_ING])
 def test_what_is_excepted_is_there_and_says_why(listed: dict[str, str]) -> None:
     names = {name for name, _ in functions()} | basenames().keys()
     for name, reason in listed.items():

@@ -117,7 +117,7 @@ def run(
     ] = False,
     quiet: Annotated[
         bool,
-        typer.Option("--quiet", "-q", help="No progress; and no windows that go to a sink."),
+        typer.Option("--quiet", "-q", help="No progress, nor windows that go to a sink anyway."),
     ] = False,
     log_file: Annotated[str, typer.Option(help="Keep Spark's log in this file.")] = "",
     debug: Debug = False,
@@ -193,12 +193,10 @@ def plan(
             "*.parquet) with the columns of the key, the remote value and the time."
         ),
     ],
-    budgets: Annotated[
-        str, typer.Option(help="How many look-ups a window are tried.")
-    ] = "1,3,7,15",
+    budgets: Annotated[str, typer.Option(help="Numbers of look-ups a window to try.")] = "1,3,7,15",
     accuracy: Annotated[
         float | None,
-        typer.Option(help="Also try as few look-ups as make answers so right, such as 0.9."),
+        typer.Option(help="Also find how few look-ups reach this accuracy, such as 0.9."),
     ] = None,
     setting: Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -228,13 +226,13 @@ def plan(
 def live(
     place: Annotated[str, typer.Argument(help="The folder that a stream writes answers to.")],
     port: Annotated[
-        int, typer.Option(min=0, max=65_535, help="Where to listen; 0 for any that is free.")
+        int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 for any that is free.")
     ] = 8787,
     host: Annotated[str, typer.Option(help="127.0.0.1 lets nobody else read it.")] = "127.0.0.1",
     opened: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
-    title: Annotated[str, typer.Option(help="What stands above; by default the folder.")] = "",
+    title: Annotated[str, typer.Option(help="The title of the page; by default the folder.")] = "",
     known_as: Annotated[
-        list[str] | None, typer.Option(help="A name that a proxy has for this page.")
+        list[str] | None, typer.Option(help="A name under which a proxy serves this page.")
     ] = None,
     debug: Debug = False,
 ) -> None:

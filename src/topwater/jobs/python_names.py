@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from topwater.errors import QueryError
+from topwater.validation import nearest
 
 
 @functools.cache
@@ -36,8 +37,11 @@ def loaded(name: str, base: Path, field: str = "object") -> Any:
         ) from error
     found = getattr(module, inner, None)
     if not callable(found):
+        near = nearest(inner, (each for each, value in vars(module).items() if callable(value)))
         raise QueryError(
-            f"there is no class or function {inner} in {place}", field=field, fix="check the name"
+            f"there is no class or function {inner} in {place}",
+            field=field,
+            fix=f"did you mean {near}?" if near else "check the name",
         )
     return found
 

@@ -331,7 +331,7 @@ def _parquet(path: Path) -> list[dict[str, Any]]:
 def _json(path: Path) -> list[dict[str, Any]]:
     rows = [json.loads(line) for line in _text_of(path).split("\n") if line.strip()]
     if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("it holds something else than rows")
+        raise ValueError("it holds something other than rows")
     return rows
 
 

@@ -59,7 +59,7 @@ def watch(
     with _ending() as end, page_of(host=host, port=port) as page:
         if not is_loopback(host):
             told(
-                "warning: everybody who reaches this machine can read the page; it has no password"
+                "warning: anybody who can reach this machine can read the page; it has no password"
             )
         told(f"{page.url} shows what is written to {path}; Ctrl-C ends it")
         if opened is not None:

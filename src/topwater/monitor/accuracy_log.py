@@ -15,7 +15,7 @@ _ADVICE = {
         "the remote side gives another number at each look, however soon: that is noise, and a "
         "setting noise= says how far two looks at the same value may lie apart"
     ),
-    "doubtful": "what answers say of their precision is not what look-ups drawn at random show",
+    "doubtful": "what answers say of their precision is contradicted by look-ups drawn at random",
 }
 
 

@@ -88,7 +88,7 @@ class NoticeSettings:
         if isinstance(self.complete, bool):
             flag_of(self.complete, "changes.complete")
         else:
-            fix = "say true, or name the sources of which every change is told"
+            fix = "say true, or name the sources that send every change"
             put("complete", _several(self.complete, "changes.complete", fix))
         length = millis(self.delay, field="changes.delay")
         put("delay", whole_of(length, "changes.delay", 0, fix='write a span of time, as "5 s"'))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from topwater.errors import QueryError
 from topwater.replica.joins.join import Join
 from topwater.scoring.aggregates import Aggregation
-from topwater.validation import suggestion
+from topwater.validation import nearest, suggestion
 
 if TYPE_CHECKING:
     from topwater.query.topk_query import TopKQuery
@@ -68,7 +68,7 @@ def check_condition(query: TopKQuery, aggregation: Aggregation | None) -> None:
         raise QueryError(
             f"{query.where} can never hold: no answer would have a row",
             field="where",
-            fix="look at its limits, and at and and or",
+            fix="check its limits, and where it has and and or",
         )
 
 
@@ -106,20 +106,23 @@ def _check_key(query: TopKQuery, join: Join, aggregation: Aggregation) -> None:
         )
     found = aggregation.aggregates.get(key)
     if found is None:
+        near = nearest(key, [*query.key_columns, *aggregation.aggregates])
+        meant = f"did you mean {near}? Or " if near else ""
         raise QueryError(
             f"{key!r} is not among what the stream contributes",
             field="refresh.key",
-            fix=f'add it to take, as {{"{key}": "last({key})"}}, or look up by {query.key!r}',
+            fix=f'{meant}add it to take, as {{"{key}": "last({key})"}}, '
+            f"or look up by {query.key!r}",
         )
     if found.function != "last":
         raise QueryError(
-            f"{key!r} is a {found.function}, and no key to look something up by",
+            f"{key!r} is a {found.function}, which nothing can be looked up by",
             field="refresh.key",
             fix=f'take the last one, as {{"{key}": "last({key})"}}',
         )
     if key not in query.label_names:
         raise QueryError(
-            f"{key!r} is looked up by, and no number to compute with",
+            f"{key!r} is a key for look-ups, which can't be computed with",
             field="refresh.key",
             fix="take it a second time under another name for the score",
         )

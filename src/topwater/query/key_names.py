@@ -55,7 +55,7 @@ def check_key_names(columns: str | Sequence[str], field: str, others: Sequence[s
     for name in columns:
         if name in TAKEN:
             raise QueryError(
-                f"{name!r} is what answers call a column of their own",
+                f"{name!r} is the name of a column that answers have anyway",
                 field=field,
                 fix="give the stream's column another name before the query",
             )

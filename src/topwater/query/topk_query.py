@@ -393,7 +393,7 @@ def _with_budget(given: Any, budget: Any) -> Any:
         return replace(given, budget=Budget.of(budget))
     settings = {"remote": given} if isinstance(given, str) else given
     if isinstance(settings, Mapping) and "budget" in settings:
-        what = "stands both in the query and in refresh"
+        what = "is set both in the query and in refresh"
         raise QueryError(what, field="budget", fix="leave one of them out")
     return {**settings, "budget": budget}
 

@@ -43,7 +43,7 @@ def look_at(
         fix = fix if lookup.query is None else "let it be one: write a query with MAX or AVG"
         return no_value(key, reason, said, field, fix)
     if reason == "not_found":
-        fix = "the database takes other keys for equal: compare them exactly"
+        fix = "the database treats different keys as equal: compare them exactly"
         return no_value(key, reason, said, "key", fix)
     taken = {each.place for each in lookup.wanted}
     others = ", ".join(each for each in columns[:_LISTED] if each not in taken)

@@ -72,7 +72,7 @@ def require_no_errors(reply: Reply, path: Path | None, service: Service) -> None
     told = None if path is None or reply.problem is not None else errors_in(reply.body, path)
     if told is not None and path is not None:
         raise SourceError(
-            f"{service.shown} tells at {path.text}: "
+            f"{service.shown} reports at {path.text}: "
             f"{excerpt(json.dumps(told, ensure_ascii=False), service.secrets())}",
             field="body",
             fix="correct what is sent, or see the service's own log",

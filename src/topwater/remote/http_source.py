@@ -178,7 +178,7 @@ class HttpSource:
         Raises
         ------
         QueryError
-            If the request has a ``{now}``, and no time was told.
+            If the request has a ``{now}``, and no time was given.
         """
         began = time.monotonic()
         now = self._moment()
@@ -247,7 +247,7 @@ class HttpSource:
             return None
         if self._now is None:
             raise QueryError(
-                "has a {now}, and no time was told",
+                "has a {now}, and no time was given",
                 field="url",
                 fix="call seek(milliseconds) before fetch; a query does so by itself",
             )

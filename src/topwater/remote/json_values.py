@@ -83,11 +83,11 @@ def _path(wanted: Wanted, keys: Path | None, *, many: bool) -> Path | None:
         if keys is not None:
             return None
         fix = 'write count(offers[*]), or name the path of the keys: key="offers[*].id"'
-        raise QueryError("does not tell what is counted", field=wanted.setting, fix=fix)
+        raise QueryError("does not say what is counted", field=wanted.setting, fix=fix)
     path = Path.parse(wanted.place, wanted.setting)
     if keys is None and many and KEY not in path.steps:
         raise QueryError(
-            "does not tell which value belongs to which key",
+            "does not say which value belongs to which key",
             field=wanted.setting,
             fix='write "counts.{key}", or name the path of the keys: key="users[*].id"',
         )

@@ -102,7 +102,7 @@ def _called(call: Callable[[], T]) -> T:
         raise SourceError(
             f"the source {where_it_broke(error)}",
             field="source",
-            fix="correct it: topwater.testing.check_source tells what a source must keep",
+            fix="correct it: topwater.testing.check_source says what a source must do",
         ) from error
 
 

@@ -289,10 +289,10 @@ _ADVICE: Mapping[str, tuple[str, str]] = {
     "timeout": ("no answer from {where} in {timeout} s", "see if it is up, or raise timeout="),
     "dropped": ("{where} ended the connection", "see the server's own log"),
     "tls": ("no safe connection to {where}", "check the certificate, or name it with verify="),
-    "garbled": ("{where} does not speak as Redis does", "check the address"),
+    "garbled": ("{where} does not speak the protocol of Redis", "check the address"),
     "client": ("{where} does not accept what it is asked", "check the login in the address"),
     "redirect": (
-        "{where} is one of a cluster, and keys are on others",
+        "{where} belongs to a cluster, and other servers have some of the keys",
         "give the address of a proxy for the cluster, or of a server that has all keys",
     ),
 }

@@ -142,7 +142,7 @@ class Budget:
     def _check_set_point(self) -> None:
         if self.accuracy is None:
             raise QueryError(
-                "is as many as an accuracy may need, and none is asked for",
+                "goes with an accuracy, and none is asked for",
                 field="budget.at_most",
                 fix=f'write {{"accuracy": 0.95, "at_most": {self.at_most}}}, or '
                 f"budget={self.at_most} to spend as many on every window",
@@ -155,7 +155,7 @@ class Budget:
             )
         if self.fetches is not None:
             raise QueryError(
-                "is said twice: so many fetches for every window, and as few as an accuracy needs",
+                "is given twice: as fetches for every window, and as an accuracy to reach",
                 field="budget",
                 fix="leave out fetches, or at_most",
             )

@@ -164,7 +164,7 @@ class NoticeDesk:
             whole = pa.concat_tables(alike(tables), promote_options="default")
         return whole
 
-    def told(self) -> tuple[tuple[str, int], ...]:
+    def outcomes(self) -> tuple[tuple[str, int], ...]:
         """What became of notices since this was asked last."""
         found = tuple(sorted((name, count) for name, count in self.tallies.items() if count))
         self.tallies = Counter()

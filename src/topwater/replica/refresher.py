@@ -34,6 +34,7 @@ from topwater.replica.notices import NoticeDesk
 from topwater.replica.outcomes import Outcomes
 from topwater.replica.policies import needs_truth, resolve
 from topwater.replica.proposals import Proposals, Truth
+from topwater.replica.pushed_values import PushedValues
 from topwater.replica.ranker import Ranker
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.remote_values import RemoteValues
@@ -41,7 +42,6 @@ from topwater.replica.set_point import ROUNDS, SetPoint
 from topwater.replica.store import Replica
 from topwater.replica.terms import Terms
 from topwater.replica.time_left import TimeLeft
-from topwater.replica.told import Hearing
 from topwater.replica.window_view import Ranking, WindowView
 from topwater.scoring import Score
 from topwater.windows import Windows
@@ -125,7 +125,7 @@ class Refresher:
             self._auditor = Auditor(terms, replica, self._estimates, Audit(settings.audit))
         self._drawn: Drawn | None = None
         self.notices: NoticeDesk | None = None
-        self._hearing: Hearing | None = None
+        self._pushed: PushedValues | None = None
         self._time = TimeLeft(clock)
         self._most: int | None = None
 
@@ -142,7 +142,7 @@ class Refresher:
     def listen(self, notices: NoticeDesk) -> None:
         """From now on heed what is told of changes."""
         self.notices = notices
-        self._hearing = Hearing(notices, ONLY, self.index, {self.settings.remote: self})
+        self._pushed = PushedValues(notices, ONLY, self.index, {self.settings.remote: self})
 
     def seed_replica(self, keys: KeyArray, values: FloatArray, at: Millis) -> None:
         """Begin with values that are known already, without cost."""
@@ -170,16 +170,16 @@ class Refresher:
         if not view.placed:
             view = view.at(self.replica.lend(view.keys))
         slots = view.slots
-        if self.notices is not None and self._hearing is not None:
+        if self.notices is not None and self._pushed is not None:
             self.notices.due(view.end)
-            self._hearing.take_in(view.end)
-            self._hearing.confirm(slots, view.end)
+            self._pushed.take_in(view.end)
+            self._pushed.confirm(slots, view.end)
         self.replica.present(slots, view.index, view.end)
         self.replica.hear(slots, view.last_event)
         self.purse.begin(view.index)
         ranking = yield from self._looking_up(view)
         if self.notices is not None:
-            ranking = replace(ranking, notices=self.notices.told())
+            ranking = replace(ranking, notices=self.notices.outcomes())
         self.replica.reclaim()
         if self.by_rows:
             # Some policies note things of keys that are not remembered.

@@ -272,7 +272,7 @@ class Replica:
         self.why.put(rows, 0 if why is None else _codes(why))
         return changed
 
-    def tell(self, slots: IntArray, values: FloatArray, at: IntArray) -> BoolArray:
+    def put_pushed(self, slots: IntArray, values: FloatArray, at: IntArray) -> BoolArray:
         """Write what is known without a look-up, each as of a time; say which values are new."""
         changed = self._write(slots, values, at)
         lacking = np.where(np.isnan(values), "not_found", "").astype(object)

@@ -14,6 +14,7 @@ from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource
 
 from topwater.errors import QueryError
+from topwater.validation import nearest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -53,10 +54,12 @@ def _source(settings: PythonStream) -> type[DataSource]:
         ) from error
     found = getattr(module, name, None)
     if not isinstance(found, type) or not issubclass(found, DataSource):
+        near = nearest(name, (each for each in vars(module) if each != name))
+        fix = f"write class {name}(pyspark.sql.datasource.DataSource) there"
         raise QueryError(
             f"{place} has no data source {name}",
             field="source",
-            fix=f"write class {name}(pyspark.sql.datasource.DataSource) there",
+            fix=f"did you mean {near}? Or {fix}" if near else fix,
         )
     return found
 

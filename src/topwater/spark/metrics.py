@@ -267,7 +267,7 @@ class Watch:
                 self._take(progress)
         except Exception as error:
             if self.error is None:
-                _log.warning("metrics are not told any more in full: %s", redacted(repr(error)))
+                _log.warning("metrics are incomplete from now on: %s", redacted(repr(error)))
             self.error = error
 
 

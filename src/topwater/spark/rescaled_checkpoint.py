@@ -157,7 +157,7 @@ def _read(spark: SparkSession, folder: str) -> Stored:
     checked(spark, folder)
     if has_state(spark, folder, STANDING):
         raise StateError(
-            f"{folder} is of standing queries, whose shards can't be changed",
+            f"{folder} belongs to standing queries, whose shards can't be changed",
             fix=f"use as many as before, or {AFRESH}",
         )
     if '"stateUniqueIds"' in _last(spark, f"{folder}/commits")[1]:

@@ -36,7 +36,7 @@ from topwater.spark.standing_processor import Shown, StandingProcessor, inside_s
 from topwater.spark.standing_queries import check_columns, collected, name_type
 from topwater.spark.time_columns import with_instants
 from topwater.spark.topk import OBSERVED
-from topwater.validation import checked_call, choice_of, whole_of
+from topwater.validation import checked_call, choice_of, suggestion, whole_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -215,7 +215,7 @@ def _check_column(
         raise QueryError(
             f"the column {name!r} {there}; there are: {', '.join(schema.names)}",
             field=field,
-            fix="name one of them, or rename the column",
+            fix=f"{suggestion(name, schema.names)}; or rename the column",
         )
     kind = schema[name].dataType
     if not isinstance(kind, kinds):

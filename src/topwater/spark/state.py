@@ -167,7 +167,7 @@ def read_journals(spark: SparkSession, checkpoint: str | Path) -> Stored:
         journals[row.shard] = Written(Head.unpack(stored.head), get)
     if len(journals) < len(rows):
         raise StateError(
-            f"{folder} is of a query with several rankings", fix="give each a query of its own"
+            f"{folder} belongs to a query with several rankings", fix="give each a query of its own"
         )
     with _readable(folder):
         stages = spark.read.format("state-metadata").load(folder)

@@ -42,7 +42,7 @@ class Settings:
         taken = {"time", "key"} & {*columns}
         if taken:
             raise QueryError(
-                f"{sorted(taken)[0]!r} has a meaning of its own",
+                f"{sorted(taken)[0]!r} is a reserved name",
                 field="columns",
                 fix="name only the attributes; rename that one",
             )

@@ -13,7 +13,7 @@ from topwater.errors import QueryError
 from topwater.model import FloatArray, Key
 from topwater.scoring import Euclidean, Score, WeightedDistance, WeightedSum, score_from
 from topwater.standing.costs import ABSOLUTE, EUCLIDEAN, LARGEST, LINEAR, SQUARES
-from topwater.validation import checked_call, whole_of
+from topwater.validation import checked_call, suggestion, whole_of
 from topwater.windows import FARTHEST, millis
 
 
@@ -125,7 +125,7 @@ def costing(score: Score, columns: Sequence[str]) -> Costing:
         raise QueryError(
             f"{missing[0]!r} is not a column of the objects",
             field="score",
-            fix=f"use these: {', '.join(columns)}",
+            fix=suggestion(missing[0], columns),
         )
     if isinstance(score, WeightedSum):
         return _sum(score, columns)

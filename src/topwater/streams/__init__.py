@@ -3,7 +3,7 @@
 >>> stream_settings({"kind": "socket", "url": "tcp://localhost", "schema": "a int", "spool": "s"})
 Traceback (most recent call last):
     ...
-topwater.errors.QueryError: stream.url: tcp://localhost names no port
+topwater.errors.QueryError: stream.url: tcp://localhost has no port
   fix: write tcp://HOST:PORT
 
 :func:`topwater.spark.stream` makes a streaming DataFrame of them.

@@ -51,7 +51,9 @@ class _Received(StreamSettings):
         for name in added:
             column = text_of(getattr(self, name), name)
             if self.rdf:
-                raise QueryError("RDF has no more columns", field=name, fix="leave it out")
+                raise QueryError(
+                    "RDF streams have no other columns", field=name, fix="leave it out"
+                )
             if column.lower() in known:
                 raise QueryError(
                     f"the schema has a column {column} already", field=name, fix="choose another"

@@ -88,7 +88,7 @@ def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address
     given = text_of(value, field, fix)
     parts, port = _split(given, field, fix)
     if parts.scheme not in ports:
-        raise QueryError(f"{shown_address(given)} is of no known kind", field=field, fix=fix)
+        raise QueryError(f"{shown_address(given)} is of an unknown kind", field=field, fix=fix)
     if "@" in parts.netloc:
         raise QueryError(
             "has a user in it", field=field, fix="give user and password as settings of their own"
@@ -99,7 +99,7 @@ def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address
         raise QueryError(problem, field=field, fix=fix)
     found = ports[parts.scheme] if port is None else port
     if found < 1:
-        raise QueryError(f"{shown_address(given)} names no port", field=field, fix=fix)
+        raise QueryError(f"{shown_address(given)} has no port", field=field, fix=fix)
     return Address(parts.scheme, parts.hostname, found)
 
 

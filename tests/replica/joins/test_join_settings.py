@@ -72,7 +72,7 @@ def test_one_value_with_a_filter_keeps_what_fits() -> None:
         ([VENDORS], 4, r"budget\.cost: 4 is less than one look-up, which takes 5"),
         ([VENDORS], {"per": {"1 d": 4}}, r"budget\.per\.1 d: 4 is less than one look-up"),
         ([{**VENDORS, "request_cost": 3}], 7, "which takes 8"),
-        ({**SHOP, "budget": 3}, 4, "stands both in the query and in refresh"),
+        ({**SHOP, "budget": 3}, 4, "is set both in the query and in refresh"),
         ({"joins": [SHOP], "limits": 3}, 4, "no such setting"),
     ],
 )

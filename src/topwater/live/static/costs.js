@@ -66,7 +66,7 @@ function outcome(before, after, ok, shown) {
 export const inWords = (problem) => (Object.hasOwn(PROBLEMS, problem) ? PROBLEMS[problem] : problem);
 
 const PROBLEMS = {
-  "": "failed, and the source can't tell why",
+  "": "failed, and the source can't say why",
   late: "did not come by the deadline",
   timeout: "timed out",
   refused: "not connected: no such host, or it refuses",

@@ -118,7 +118,7 @@ def recorded(path: str | Path) -> Steps:
                 fix="use a file of Recording",
             ) from None
     if not fetches.keys:
-        raise QueryError(f"{path} tells no value", field="path", fix="use a file of Recording")
+        raise QueryError(f"{path} has no value in it", field="path", fix="use a file of Recording")
     return fetches.steps()
 
 

@@ -19,9 +19,9 @@ from topwater.replica.joins.join import Join
 from topwater.replica.joins.value_store import Asked, Frame, ValueStore
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.notices import TEXTS, VALUES
+from topwater.replica.pushed_values import LatestNotices
 from topwater.replica.store import NEVER as UNASKED
 from topwater.replica.store import Replica
-from topwater.replica.told import Told
 from topwater.replica.window_view import WindowView
 
 NOWHERE = 2**53
@@ -153,18 +153,18 @@ class EntryStore:
         columns = [_shown(got, name, rows) for name in self.shown_only]
         self._shown.update(zip(slots.tolist(), zip(*columns, strict=True), strict=True))
 
-    def note_told(self, notices: pa.Table, told: Told) -> None:
-        """Remember what notices told of what is only shown."""
+    def note_latest(self, notices: pa.Table, latest: LatestNotices) -> None:
+        """Remember what notices say of what is only shown."""
         if not self.shown_only:
             return
         columns = []
         for name in self.shown_only:
             numbers, texts = (notices.column(kind + name) for kind in (VALUES, TEXTS))
-            rows = pa.array(told.rows)
+            rows = pa.array(latest.rows)
             both = zip(texts.take(rows).to_pylist(), numbers.take(rows).to_pylist(), strict=True)
             columns.append([number if text is None else text for text, number in both])
         for slot, at, row in zip(
-            told.slots.tolist(), told.at.tolist(), zip(*columns, strict=True), strict=True
+            latest.slots.tolist(), latest.at.tolist(), zip(*columns, strict=True), strict=True
         ):
             if self.first.asked[np.array([slot])][0] == at:
                 self._shown[slot] = row

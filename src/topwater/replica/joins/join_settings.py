@@ -107,7 +107,7 @@ class JoinSettings:
         settings = _settings(given)
         if budget is not ...:
             if "budget" in settings:
-                what = "stands both in the query and in refresh"
+                what = "is set both in the query and in refresh"
                 raise QueryError(what, field="budget", fix="leave one of them out")
             settings["budget"] = budget
         return made_from(JoinSettings, settings, "refresh")

@@ -41,8 +41,8 @@ from topwater.replica.joins.wish import Granted, Wanted, Wish
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.look_ups import LookingUp, LookUps, alone
 from topwater.replica.notices import NoticeDesk
+from topwater.replica.pushed_values import PushedValues
 from topwater.replica.time_left import TimeLeft
-from topwater.replica.told import Hearing
 from topwater.replica.window_view import Ranking, WindowView
 from topwater.scoring import Score
 from topwater.scoring.condition import Condition
@@ -125,15 +125,16 @@ class JoinedRefresher:
         most = [desk.most(join.source) for join in settings.joins]
         self.wallet = Wallet(settings, ranked.windows.step, most, share)
         self.notices: NoticeDesk | None = None
-        self._hearings: list[Hearing] = []
+        self._pushed: list[PushedValues] = []
         self._choice = EntryChoice(settings, ranked.windows, ranked.k)
         self._time = TimeLeft(clock)
 
     def listen(self, notices: NoticeDesk) -> None:
         """From now on heed what is told of changes."""
         self.notices = notices
-        self._hearings = [
-            Hearing(notices, store.join.source, store.index, store.stores) for store in self.stores
+        self._pushed = [
+            PushedValues(notices, store.join.source, store.index, store.stores)
+            for store in self.stores
         ]
 
     @property
@@ -167,7 +168,7 @@ class JoinedRefresher:
         self._time.end_fetch()
         ranking = self._answer(values, look_ups, granted)
         if self.notices is not None:
-            ranking = replace(ranking, notices=self.notices.told())
+            ranking = replace(ranking, notices=self.notices.outcomes())
         for store in self.stores:
             store.first.reclaim()
         forgotten = self.forget_surplus()
@@ -179,10 +180,10 @@ class JoinedRefresher:
         if self.notices is None:
             return
         self.notices.due(now)
-        for store, hearing, slots in zip(self.stores, self._hearings, values.slots, strict=True):
-            if (told := hearing.take_in(now)) is not None:
-                store.note_told(*told)
-            hearing.confirm(slots, now)
+        for store, pushed, slots in zip(self.stores, self._pushed, values.slots, strict=True):
+            if (latest := pushed.take_in(now)) is not None:
+                store.note_latest(*latest)
+            pushed.confirm(slots, now)
 
     def _wanted(self, values: RowValues) -> list[Wanted]:
         """Everything that can matter, if that may be read; or else what is worth most."""

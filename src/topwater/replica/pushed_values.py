@@ -1,9 +1,9 @@
-"""What notices told of the entries of a replica: written as if it had been looked up, for nothing.
+"""Values that notices brought: written to a replica as if they had been looked up, for nothing.
 
-A value that was told is as good as one that was fetched at its time. It says that there was one
-change, and at its very time; how often values change untold, only look-ups can say. So nothing is
-learnt of rates from notices: rates are then those of changes that nobody tells of, which are what
-makes a value doubtful. With every change told they fall to nothing.
+A value in a notice is as good as one that was fetched at its time. It says that there was one
+change, and at its very time; how often values change without one, only look-ups can say. So
+nothing is learnt of rates from notices: rates are then those of changes without a notice, which
+are what makes a value doubtful. With a notice of every change they fall to nothing.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Keeper(Protocol):
         """What was learnt of it."""
 
 
-class Told(NamedTuple):
-    """The last thing that was told of some entries.
+class LatestNotices(NamedTuple):
+    """The latest notices of some entries.
 
     Attributes
     ----------
     slots, at, rows
-        Whose values were told, each once; when the last of them was; and in which row.
+        Which entries have a new value, each once; as of when; and in which row it is.
     torn
-        Where two values were told of one time: it is not certain which is the last.
+        Where two values are of one time: it is not certain which is the last.
     stale, stale_at
-        Which entries are another than before, each once; and when that was told last.
+        Which entries changed to an unknown value, each once; and when that was last.
     """
 
     slots: IntArray
@@ -57,8 +57,8 @@ class Told(NamedTuple):
     stale_at: IntArray
 
 
-class Hearing:
-    """Lets entries know what was told of them.
+class PushedValues:
+    """Writes what notices say to the entries that they are about.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class Hearing:
         for keeper in keepers.values():
             keeper.learners.beliefs.rates.told = keeper.replica.told = True
 
-    def take_in(self, now: Millis) -> tuple[pa.Table, Told] | None:
-        """A window closes: write what was told by then; what that was, if it was something."""
+    def take_in(self, now: Millis) -> tuple[pa.Table, LatestNotices] | None:
+        """A window closes: write what came by then; the notices, and the latest of each entry."""
         since = self._desk.since
         if since.get(self._source, NEVER) is None:
             since[self._source] = now
@@ -95,9 +95,9 @@ class Hearing:
         slots, known = self._slots(due)
         if not known.all():
             due, slots = due.filter(pa.array(known)), slots[known]
-        told = _last_told(due, slots)
-        self._write(due, told)
-        return due, told
+        latest = _latest(due, slots)
+        self._write(due, latest)
+        return due, latest
 
     def confirm(self, slots: IntArray, now: Millis) -> None:
         """Of a source that tells all, silence says that an entry is what it was."""
@@ -130,7 +130,7 @@ class Hearing:
                 used = replica.used()
                 replica.mark(used[replica.fetched[used] <= int(time[every].max())])
         if (lost := (kind == LOST) & np.asarray(due.column("key").is_valid())).any():
-            slots = _found(self._index, due.filter(pa.array(lost)).column("key"))
+            slots = _slots_of(self._index, due.filter(pa.array(lost)).column("key"))
             for replica in replicas:
                 replica.mark(slots[slots >= 0])
 
@@ -155,22 +155,22 @@ class Hearing:
     def _first(self) -> Replica:
         return next(iter(self._keepers.values())).replica
 
-    def _write(self, due: pa.Table, told: Told) -> None:
+    def _write(self, due: pa.Table, latest: LatestNotices) -> None:
         """Write values that are newer than what is known, and mark what is another."""
-        newer = told.at >= self._evident(told.slots)
+        newer = latest.at >= self._evident(latest.slots)
         doubtful = np.zeros(len(newer), bool)
         if self._source in self._desk.complete:
             # Of an entry that was asked for in vain it is not known how old its value truly is.
-            vain = self._first.vain[told.slots] > 0
-            doubtful = np.where(newer, told.torn, vain)
-        values = [column(due, VALUES + name)[told.rows] for name in self._keepers]
+            vain = self._first.vain[latest.slots] > 0
+            doubtful = np.where(newer, latest.torn, vain)
+        values = [column(due, VALUES + name)[latest.rows] for name in self._keepers]
         for keeper, each in zip(self._keepers.values(), values, strict=True):
-            _tell(keeper, told.slots[newer], each[newer], told.at[newer])
-        stale = told.stale[told.stale_at >= self._evident(told.stale)]
-        marked = np.union1d(stale, told.slots[doubtful])
+            _write_values(keeper, latest.slots[newer], each[newer], latest.at[newer])
+        stale = latest.stale[latest.stale_at >= self._evident(latest.stale)]
+        marked = np.union1d(stale, latest.slots[doubtful])
         for keeper in self._keepers.values():
             keeper.replica.mark(marked)
-        outdated = np.count_nonzero(~newer & ~doubtful) + len(told.stale) - len(stale)
+        outdated = np.count_nonzero(~newer & ~doubtful) + len(latest.stale) - len(stale)
         self._desk.tallies.update(
             told=int(np.count_nonzero(newer)), stale=len(marked), outdated=int(outdated)
         )
@@ -184,12 +184,12 @@ class Hearing:
         return np.where(replica.vain[slots] == 0, replica.asked[slots], fetched)
 
 
-def _found(index: KeySlots, keys: pa.ChunkedArray) -> IntArray:
+def _slots_of(index: KeySlots, keys: pa.ChunkedArray) -> IntArray:
     fitting = index.fitting(keys)
     return index.slots_of(fitting.filter(fitting.is_valid()))
 
 
-def _last_told(due: pa.Table, slots: IntArray) -> Told:
+def _latest(due: pa.Table, slots: IntArray) -> LatestNotices:
     """The last value and the last mark of each entry; of one time, what came last."""
     time, value = column(due, "time"), column(due, "kind") == VALUE
     order = np.lexsort((time, slots))
@@ -200,12 +200,12 @@ def _last_told(due: pa.Table, slots: IntArray) -> Told:
     torn &= _differ(due, before, rows)
     marked = marks[stale]
     if len(rows) and len(marked):
-        # A value that was told after a mark is the last word; of one time, what came last.
+        # A value after a mark is the last word; of one time, what came last.
         place = np.argsort(order)
         where = np.minimum(np.searchsorted(slots[rows], slots[marked]), len(rows) - 1)
         own = slots[rows][where] == slots[marked]
         marked = marked[~(own & (place[rows][where] > place[marked]))]
-    return Told(slots[rows], time[rows], rows, torn, slots[marked], time[marked])
+    return LatestNotices(slots[rows], time[rows], rows, torn, slots[marked], time[marked])
 
 
 def _lasts(slots: IntArray) -> IntArray:
@@ -226,12 +226,12 @@ def _differ(due: pa.Table, one: IntArray, other: IntArray) -> BoolArray:
     return found
 
 
-def _tell(keeper: Keeper, slots: IntArray, values: FloatArray, at: IntArray) -> None:
+def _write_values(keeper: Keeper, slots: IntArray, values: FloatArray, at: IntArray) -> None:
     """Write values, and learn how values move."""
     replica, learners = keeper.replica, keeper.learners
     again = replica.known(slots)
     before, fetched = replica.value[slots], replica.fetched[slots]
-    changed = replica.tell(slots, values, at)
+    changed = replica.put_pushed(slots, values, at)
     moved = again & changed
     learners.learn_moves(
         Polls(
