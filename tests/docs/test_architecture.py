@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.call_walks import SOURCE, Calls, walks
 from tests.support.docs_pages import ROOT
+from tests.support.pushed_scene import several
 from tests.support.scenarios import Bench, scenario
 from topwater import TopKQuery, remote, run, sliding
 from topwater_lab.services import started
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 WALKS = walks(PAGE)
-INNER = {"published/", "wrappers/", "parser/", "plan/", "rdf/"}
+INNER = {"published/", "joins/", "wrappers/", "parser/", "plan/", "rdf/"}
 """Folders inside of rooms, named without the room."""
 EVENTS = {"user": [1, 2, 2, 3, 1], "at": [5_000, 8_000, 40_000, 50_000, 130_000]}
 QUERY = TopKQuery(
@@ -52,6 +53,19 @@ def one_look_up() -> Calls:
     return calls
 
 
+def several_sources() -> Calls:
+    query = several(budget=3)
+    goods = {"p0": {"price": 2.0, "stock": 5.0}, "p1": {"price": 3.0, "stock": 1.0}}
+    sources = {"shop": remote.memory(goods), "vendors": remote.memory({7: 0.5, 8: 0.9})}
+    sales = {"product": ["p0", "p1", "p0"], "at": [300, 700, 1_500], "vendor": [7, 8, 7]}
+    pushed = {"source": ["shop"], "key": ["p1"], "time": [600], "price": [4.0], "stock": [2.0]}
+    with Calls() as calls:
+        answers = list(run(query, [sales], sources=sources, changes=[pushed]))
+    assert ("told", 1) in answers[0].notices
+    assert any(answer.freshness and answer.freshness.fetched for answer in answers)
+    return calls
+
+
 def one_restart() -> Calls:
     each = scenario("worth", 3, files=4)
     stages = Bench(each, 1, np.random.default_rng(1))
@@ -65,6 +79,7 @@ def one_restart() -> Calls:
 PLAYED: dict[str, Callable[[], Calls]] = {
     "One event": one_event,
     "One look-up": one_look_up,
+    "Several sources, and a change that is pushed": several_sources,
     "One restart": one_restart,
 }
 
