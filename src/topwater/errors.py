@@ -1,11 +1,11 @@
-"""What Topwater raises. Every message says what is wrong and what to do, and tells no secret."""
+"""What Topwater raises. Every message says what is wrong and what to do, and shows no secret."""
 
 from __future__ import annotations
 
 from topwater.redaction import redacted
 
 LONGEST = 2_000
-"""Characters in the longest problem, and in the longest fix, that are told."""
+"""Characters in the longest problem, and in the longest fix, that are shown."""
 _READ = 10 * LONGEST
 
 

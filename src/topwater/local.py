@@ -98,11 +98,11 @@ def run(
 
 
 def _learn(monitor: Monitor, notices: Iterator[Batch], time: Millis) -> None:
-    """Let a monitor hear of what changed up to a time, as far as that is told."""
+    """Give a monitor the notices of what changed up to a time, as far as there are any."""
     while monitor.heard is None or monitor.heard < time:
         batch = next(notices, None)
         if batch is None:
-            # All has been told: of what comes now, nothing can.
+            # There are no more notices, of whatever comes now either.
             monitor.learn(until=END)
             return
         monitor.learn(batch)
@@ -118,7 +118,7 @@ def rspql(
     services: Mapping[str, Registered] | None = None,
     allow: Iterable[str] = (),
 ) -> Iterator[Told]:
-    r"""What a query in RSP-QL tells, window by window, in this process.
+    r"""What a query in RSP-QL gives, window by window, in this process.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ NEVER = "never"
 """Of a key that was not looked up yet."""
 
 FAILED = "failed"
-"""Of a key whose look-up failed for a reason that the source can't tell."""
+"""Of a key whose look-up failed for a reason that the source can't name."""
 
 _WORDS = {
     **dict.fromkeys(("", FAILED), "failed, and the source can't say why"),

@@ -155,7 +155,7 @@ class Traces:
 
     @staticmethod
     def seen(arrivals: Arrivals) -> Traces:
-        """What arrivals tell of their panes, before any is forgotten."""
+        """What arrivals say of their panes, before any is forgotten."""
         stream = sure(arrivals.items).stream
         first = arrivals.bounds[:-1]
         return Traces(

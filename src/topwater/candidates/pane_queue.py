@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _InOrderOnly(ChangingList, Protocol):
-    """Takes only panes of the current window, and tells what it does not know."""
+    """Takes only panes of the current window, and says what it does not know."""
 
     def ceiling(self, window: int) -> Rank | None:
         """No forgotten object of the window ranks better; None if there is none."""

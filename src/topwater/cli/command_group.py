@@ -15,7 +15,7 @@ from topwater.cli.terminal import MISUSED, one_line
 
 
 class Commands(TyperGroup):
-    """Commands whose misuse is told in the same two lines as every other error.
+    """Commands whose misuse is reported in the same two lines as every other error.
 
     Their help fills the terminal, wherever the lines of a docstring end. Commands of other
     packages are among them, and are loaded when they are asked for.

@@ -1,4 +1,4 @@
-"""`topwater run`: a whole job in a file, so that nobody has to write a program.
+"""`topwater run`: a whole job in a file, without a program.
 
 >>> from topwater.jobs import read_job
 

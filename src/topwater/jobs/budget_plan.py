@@ -144,7 +144,7 @@ class BudgetPlan:
 
 
 class Trials:
-    """Runs one query over one recording, as often as somebody asks.
+    """Runs one query over one recording, as often as asked.
 
     Parameters
     ----------

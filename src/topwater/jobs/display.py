@@ -182,7 +182,7 @@ class Display:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While windows are awaited: on a terminal, a line that tells how it goes."""
+        """While windows are awaited: on a terminal, a line that says how it goes."""
         if self._words is None or not self._words.is_terminal:
             yield
             return

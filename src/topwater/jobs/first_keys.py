@@ -29,7 +29,7 @@ _LINES = 2_000
 
 
 def first_keys(job: Job) -> list[Key]:
-    """The first distinct keys of the stream, in order; none where only Spark could tell.
+    """The first distinct keys of the stream, in order; none where only Spark could say.
 
     Files that can't be read tell none: that is for the run to say.
     """

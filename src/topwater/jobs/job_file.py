@@ -82,7 +82,7 @@ class Written:
 
     @contextlib.contextmanager
     def blamed(self, *place: str, inner: Sequence[Place] = ()) -> Iterator[None]:
-        """Errors in settings, told with the file and the line.
+        """Errors in settings, with the file and the line.
 
         Parameters
         ----------

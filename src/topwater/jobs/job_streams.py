@@ -133,7 +133,7 @@ def _mapped(given: Any) -> dict[str, Any]:
 
 
 def _with_format(told: dict[str, Any], base: Path) -> dict[str, Any]:
-    """Files of RDF need say nothing but where they are: their ending tells the rest."""
+    """Files of RDF need only say where they are: their ending says the rest."""
     path = told.get("path")
     kind = told.setdefault("kind", "files")
     if "format" in told or kind not in ("files", "replay") or not isinstance(path, str):
@@ -144,7 +144,7 @@ def _with_format(told: dict[str, Any], base: Path) -> dict[str, Any]:
 
 
 def _ending(place: Path) -> str:
-    """The ending that tells how lines are written."""
+    """The ending that says how lines are written."""
     path_of(str(place), "path")
     with path_errors(place, "path"):
         names = [place] if place.is_file() else sorted(place.iterdir())

@@ -187,7 +187,7 @@ class Sink:
             loaded(self.object, self.base)(batch, number)
 
     def explain(self, text: str) -> None:
-        """Leave beside the files what they answer, for whoever looks at them later."""
+        """Leave beside the files what they answer, for later readers."""
         from topwater.live.folder import EXPLAINED
 
         if self.kind in FILES and not REMOTE.match(self.path):
@@ -197,7 +197,7 @@ class Sink:
 
 
 def _kind(given: Any) -> str:
-    """A kind of ours; another format of Spark's is told how it is written."""
+    """A kind of ours; for another format of Spark's the error says how to write it."""
     other = isinstance(given, str) and re.fullmatch(r"[\w.]{2,60}", given)
     if other and (given in _FORMATS or not (given in KINDS or nearest(given, KINDS))):
         raise QueryError(

@@ -245,7 +245,7 @@ def _truths(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _NOT_SHOWN = ("key_columns", "group_columns", "spent", "left", "notices")
-"""What an answer tells beside, where keys or groups are tuples, several values are looked up, or
+"""What an answer says beside, where keys or groups are tuples, several values are looked up, or
 changes are pushed."""
 
 _FIELDS: dict[str, Any] = {

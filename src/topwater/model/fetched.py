@@ -123,7 +123,7 @@ class Fetched:
         )
 
     def reasons(self) -> KeyArray:
-        """Why each key failed, as an array even where nothing is told."""
+        """Why each key failed, as an array even where nothing is known."""
         return np.full(len(self.ok), "", object) if self.why is None else self.why
 
     def problems(self) -> dict[str, int]:
@@ -157,7 +157,7 @@ def _written(old: KeyArray, rows: IntArray, new: KeyArray) -> KeyArray:
 
 
 def _blank(like: KeyArray, size: int, text: str | None) -> KeyArray:
-    """A column of the same kind in which nothing is told."""
+    """A column of the same kind in which nothing is known."""
     if like.dtype == object:
         return np.full(size, text, object)
     return np.full(size, np.nan)

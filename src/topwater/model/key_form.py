@@ -40,7 +40,7 @@ POSITIVE = "".join(chr(ord("O") + digits) for digits in range(1, 39))
 NEGATIVE = "".join(chr(ord("O") - digits) for digits in range(1, 39))
 
 DAYS = (-719_162, 2_932_896)
-"""The days of the years 1 to 9999, since 1970: those that Python can tell."""
+"""The days of the years 1 to 9999, since 1970: those that Python knows."""
 
 MICROS = (86_400_000_000 * DAYS[0], 86_400_000_000 * (DAYS[1] + 1) - 1)
 """The same in microseconds."""

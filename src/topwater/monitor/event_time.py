@@ -1,4 +1,4 @@
-"""How far event time has come, as the events themselves tell it.
+"""How far event time has come, by the events themselves.
 
 One event with a wrong date must not end all windows at once. So time moves from event to event
 in steps of a bounded length: an event that lies further ahead of all others waits until the

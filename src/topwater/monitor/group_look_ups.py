@@ -52,7 +52,7 @@ class GroupLookUps:
         return self._in_time(self._deadline)
 
     def run(self, window: int, groups: Sequence[LookingUp[T]]) -> list[T]:
-        """What becomes of the groups of a window that began: all elect, then all are told.
+        """What becomes of the groups of a window that began: all elect, then all get what came.
 
         Some may want more once they know what came; they are asked for together again.
         """
@@ -178,7 +178,7 @@ def _by_kind(demands: Sequence[Demand]) -> list[list[int]]:
 def _advanced(
     groups: Sequence[LookingUp[T]], told: Mapping[int, Fetched | None], results: dict[int, T]
 ) -> dict[int, Demand]:
-    """What some rankings want next, each told what came for it; the results of those that end."""
+    """What some rankings want next, each given what came for it; the results of those that end."""
     demands: dict[int, Demand] = {}
     for at, got in told.items():
         try:

@@ -71,7 +71,7 @@ class GroupWallet:
         return None
 
     def run(self, window: int, groups: Sequence[LookingUp[T]]) -> list[T]:  # noqa: ARG002
-        """What becomes of the groups of a window that began: all wish, then all are told."""
+        """What becomes of the groups of a window that began: all wish, then all get what came."""
         results: dict[int, T] = {}
         wishes: dict[int, Wish] = {}
         for at, group in enumerate(groups):
@@ -191,7 +191,7 @@ def _shares(pool: Pooled, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
 
 
 def _finished(ranking: LookingUp[T], granted: Granted) -> T:
-    """The end of a ranking that is told what came; should it want more, it asks by itself."""
+    """The end of a ranking that is given what came; should it want more, it asks by itself."""
     try:
         ranking.send(granted)
     except StopIteration as done:

@@ -135,7 +135,7 @@ def _part(column: pa.Array, of: KeyColumn) -> pa.Array:
 
 
 def _within(numbers: pa.Array, ends: tuple[int, int]) -> pa.Array:
-    """Null for days and moments that Python can't tell."""
+    """Null for days and moments that Python does not know."""
     first, last = ends
     good = pc.and_(pc.greater_equal(numbers, first), pc.less_equal(numbers, last))
     return pc.if_else(good, numbers, None)

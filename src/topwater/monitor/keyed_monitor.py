@@ -41,7 +41,7 @@ _GROUPS = "group_by"
 
 
 class Forms(NamedTuple):
-    """What the keys and the groups of a stream are, as far as its events told."""
+    """What the keys and the groups of a stream are, as far as its events have shown."""
 
     key: KeyForm
     group: KeyForm | None

@@ -144,11 +144,11 @@ class TopKMonitor(RemoteKnowledge):
 
     @property
     def counts(self) -> Counts:
-        """What happened since the last answer, and will be told in the next one."""
+        """What happened since the last answer, and will be in the next one."""
         return self._counts
 
     def take_counts(self) -> Counts:
-        """The same, to be told elsewhere."""
+        """The same, to be reported elsewhere."""
         counts, self._counts = self._counts, Counts()
         return counts
 
@@ -262,7 +262,7 @@ class TopKMonitor(RemoteKnowledge):
         return alone(self.closing(watermark))
 
     def closing(self, watermark: Millis, most: int | None = None) -> LookingUp[list[Answer]]:
-        """The same, for somebody who looks up what several rankings want.
+        """The same, for a caller that looks up what several rankings want.
 
         ``most`` is for rankings that share a deadline: so many keys could be looked up by then.
         """

@@ -94,7 +94,7 @@ class NoticeSettings:
         put("delay", whole_of(length, "changes.delay", 0, fix='write a span of time, as "5 s"'))
 
     def complete_sources(self, query: TopKQuery) -> frozenset[str]:
-        """The sources of which every change is told."""
+        """The sources that send every change."""
         if isinstance(self.complete, bool):
             return frozenset(sources_of(query)) if self.complete else frozenset()
         for name in self.complete:

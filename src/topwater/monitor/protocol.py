@@ -21,7 +21,7 @@ class Recorded(Protocol):
         """What is asked."""
 
     def close(self) -> None:
-        """Give back what the source holds; whoever goes on takes it again."""
+        """Give back what the source holds; going on takes it again."""
 
     def snapshot(self) -> bytes:
         """All that later answers depend on."""
@@ -57,7 +57,7 @@ class Monitor(Recorded, Protocol):
         """Look whether the remote side can be reached, as a query begins."""
 
     def close(self) -> None:
-        """Give back what the source holds; whoever goes on takes it again."""
+        """Give back what the source holds; going on takes it again."""
 
     def ingest(self, batch: Batch) -> None:
         """Take in a batch of events."""

@@ -1,4 +1,4 @@
-"""What a monitor has of the remote side: what keeps it fresh, and what is told of changes."""
+"""What a monitor has of the remote side: what keeps it fresh, and notices of changes."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ class RemoteKnowledge:
     def learn(self, batch: Batch = (), *, until: Millis | None = None) -> None:
         """Take in a batch of notices of what changed at the sources.
 
-        A value that is told counts as if it had been looked up at its time; a null says that a
-        value is another by now. Each counts for the windows that close at its time or later.
+        A value in a notice counts as if it had been looked up at its time; a null says that a
+        value has changed. Each counts for the windows that close at its time or later.
 
         Parameters
         ----------
         batch
             The notices: tables, mappings or rows, as of events.
         until
-            All that happened up to this time has been told: for streams that may be silent.
+            No notice from up to this time is still to come: for streams that may be silent.
 
         Raises
         ------

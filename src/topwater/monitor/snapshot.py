@@ -60,7 +60,7 @@ class Description:
     waiting
         Whether the last batch lay too far ahead to be believed.
     counts
-        What happened since the last answer, and will be told in the next one.
+        What happened since the last answer, and will be in the next one.
     rankings
         One, or one per group.
     size

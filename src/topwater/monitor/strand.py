@@ -135,7 +135,7 @@ class Strand:
         self.width = self.width if self.low else 0
 
     def expire(self, oldest: int | None) -> None:
-        """Let go what lies before a pane, and what younger segments tell."""
+        """Let go what lies before a pane, and what younger segments say."""
         covered = int(self.marks.min())
         gone = [piece for piece in self.pieces if piece.sequence <= covered]
         self.dropped = max([self.dropped, *(piece.sequence for piece in gone)])
@@ -147,7 +147,7 @@ class Strand:
         ]
 
     def buckets_of(self, part: Piece | Segment) -> BoolArray | None:
-        """The buckets of which a part still tells something; None for all of them."""
+        """The buckets of which a part still says something; None for all of them."""
         if isinstance(part, Segment):
             buckets = np.zeros(BUCKETS, bool)
             buckets[part.low : part.high] = self.marks[part.low : part.high] == part.sequence

@@ -41,7 +41,7 @@ def outer_query(inner: TopKQuery) -> TopKQuery:
 
 
 def forms_of(inner: TopKQuery) -> tuple[KeyForm | None, KeyForm | None]:
-    """How keys and groups look inside, as the columns tell; None where they are what they were."""
+    """How keys and groups look inside, by the columns; None where they are what they were."""
     key, group = (
         KeyForm.of_column(columns) if isinstance(columns, str) else None
         for columns in (inner.key, inner.group_by)

@@ -18,7 +18,7 @@ class Unset(Exception):
 
 
 def from_environment(name: str) -> str:
-    """The value of a variable; the error tells its name."""
+    """The value of a variable; the error has its name."""
     try:
         return os.environ[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""What a database said of one key, as a check tells it, and which names were probably meant."""
+"""What a database said of one key, for a check, and which names were probably meant."""
 
 from __future__ import annotations
 

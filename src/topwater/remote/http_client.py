@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import httpx
 
 LARGEST = 8 * 2**20
-"""How many bytes of an answer are read at most, unless told otherwise."""
+"""How many bytes of an answer are read at most, unless set otherwise."""
 
 _HOPS = 5
 

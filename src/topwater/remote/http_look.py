@@ -1,4 +1,4 @@
-"""What an HTTP service said of one key, as a check tells it."""
+"""What an HTTP service said of one key, for a check."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def look_at(
 
 
 def errors_in(body: bytes, path: Path) -> Any:
-    """What a document tells of errors; None if it is nothing, or empty."""
+    """What a document says of errors; None if it is nothing, or empty."""
     try:
         return next((each for each in path.values(json.loads(body)) if each), None)
     except (ValueError, RecursionError):
@@ -68,7 +68,7 @@ def errors_in(body: bytes, path: Path) -> Any:
 
 
 def require_no_errors(reply: Reply, path: Path | None, service: Service) -> None:
-    """Raise ``SourceError`` if a reply tells of errors, with what it tells."""
+    """Raise ``SourceError`` if a reply reports errors, with what it says."""
     told = None if path is None or reply.problem is not None else errors_in(reply.body, path)
     if told is not None and path is not None:
         raise SourceError(

@@ -209,7 +209,7 @@ class HttpSource:
         return failed(texts, set(asked), found.problem or "garbled", seconds, found.wait)
 
     def check(self, key: Key | None = None) -> Look | None:
-        """Ask for a key, and tell what came; without one, only see if the service is there.
+        """Ask for a key, and say what came; without one, only see if the service is there.
 
         Raises
         ------

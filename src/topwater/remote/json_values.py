@@ -130,7 +130,7 @@ def _value_in(part: Any, path: Path | None) -> Any:
 
 
 def _values(path: Path, document: Any) -> Iterator[Any]:
-    """What a path leads to; that it leads nowhere is told too."""
+    """What a path leads to, even if that is nothing."""
     found = path.values(document)
     yield next(found, NOTHING)
     yield from found

@@ -29,7 +29,7 @@ _LONGEST = 1_000
 
 
 def number(value: Any) -> float:
-    """The number that a remote value is, also if it is written as text; NaN if it is none.
+    """The number that a remote value is, even if it is written as text; NaN if it is not one.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def text(value: Any) -> str | None:
 
 
 def key_text(key: Any) -> str:
-    r"""How a key is written: services tell 7 and "7" apart as they please.
+    r"""How a key is written: services may or may not distinguish 7 and "7".
 
     Examples
     --------

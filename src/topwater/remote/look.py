@@ -93,7 +93,7 @@ def checked(source: Source, key: Key | None = None) -> Look | None:
 
 
 def _called(call: Callable[[], T]) -> T:
-    """What a call of a source gives; what it raises of its own is told without the message."""
+    """What a call of a source gives; what it raises itself is reported without the message."""
     try:
         return call()
     except (TopwaterError, KeyboardInterrupt):

@@ -70,7 +70,7 @@ class MemorySource:
         return np.where(np.isfinite(found), "", np.array(lacks, object))
 
     def check(self, key: Key | None = None) -> Look | None:
-        """It can always be reached; with a key, tell its value, or its values.
+        """It can always be reached; with a key, give its value, or its values.
 
         Raises
         ------

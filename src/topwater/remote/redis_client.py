@@ -183,5 +183,5 @@ def _filled(text: str) -> str:
 
 
 def _wrong(problem: str) -> QueryError:
-    """The address itself is never told: it may hold a password."""
+    """The address itself is never shown: it may hold a password."""
     return QueryError(problem, field="url", fix=_FIX)

@@ -143,7 +143,7 @@ class RedisSource:
         return _without(found.fetched(texts, spent), texts, lost)
 
     def check(self, key: Key | None = None) -> Look | None:
-        """Connect, and with a key, look it up and tell what came.
+        """Connect, and with a key, look it up and say what came.
 
         Raises
         ------
@@ -264,7 +264,7 @@ class RedisSource:
         return SourceError(what, field="value", fix=fix)
 
     def _missing(self, key: Key, text: str, got: Fetched) -> SourceError | None:
-        """Why a key has no value, as far as its type tells: its hash has no such field."""
+        """Why a key has no value, by its type: its hash has no such field."""
         lookup = self._lookup
         if lookup.in_hash or lookup.reader is not None or not (got.lacks() or got.whys):
             return None

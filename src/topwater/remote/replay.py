@@ -1,4 +1,4 @@
-"""A source that replays a recorded remote side; time moves only when it is told to.
+"""A source that replays a recorded remote side; time moves only by a call.
 
 For experiments, demonstrations and tests: the loop tells it the time of each evaluation, so the
 same stream gives the same answers on every host, and after every restart.

@@ -368,7 +368,7 @@ class SqlSource:
         return "table"
 
     def _advice(self, blamed: str, call: Call) -> str:
-        """The name that was probably meant; nothing if the database can't tell."""
+        """The name that was probably meant; nothing if the database does not say."""
         if blamed not in ("table", "key", "value"):
             return ""
         with contextlib.suppress(Exception), self._begun(call) as connection:
@@ -376,7 +376,7 @@ class SqlSource:
         return ""
 
     def _error(self, problem: Problem, field: str, said: str, advice: str = "") -> SourceError:
-        """What to raise, without a password that the driver may have told."""
+        """What to raise, without a password that the driver may have shown."""
         secrets = [self._url.password or "", *_private_settings(self._url, self._connect_args)]
         if self._password_env is not None:
             secrets.append(os.environ.get(self._password_env, ""))

@@ -30,7 +30,7 @@ class OtherColumns(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Where a key's value stands: columns of a table, or a query of one's own.
+    """Where a key's value stands: columns of a table, or a query of the user's.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Lookup:
 
     @property
     def merges(self) -> bool:
-        """Whether the database itself makes one value of several; a query of one's own does so."""
+        """Whether the database itself makes one value of several; a query of the user's does so."""
         return self.table is not None and all(each.merge is not None for each in self.wanted)
 
     @property

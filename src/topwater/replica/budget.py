@@ -220,7 +220,7 @@ class Budget:
 
 
 class Purse:
-    """What is left to spend. The loop asks it before, and tells it after, every election.
+    """What is left to spend. The loop asks it before every election, and reports to it after.
 
     With carry-over it is a bucket of three windows' fetches, refilled by one window's at each
     window, so no run of windows costs more than as many budgets. Fetches that promise too little

@@ -87,7 +87,7 @@ class Learners:
         self.beliefs.pool(self._sample())
 
     def learn_moves(self, polls: Polls) -> None:
-        """Learn how values move from changes that were told, each of them one."""
+        """Learn how values move from notices, each of which is one change."""
         if len(polls.slots):
             self.beliefs.values.observe(polls, np.ones(len(polls.slots)))
 

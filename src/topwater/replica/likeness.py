@@ -1,8 +1,8 @@
-"""What the stream says of a key may tell something of its value before it is ever looked up.
+"""What the stream says of a key may hint at its value before it is ever looked up.
 
-Keys that are spoken of more often may be worth more, or less. What the stream said of a key when it
-was first looked up is kept, as one number; which keys are looked up first depends on nothing else,
-so how values go with it is seen without bias, and holds for those never read.
+Keys that are mentioned more often may have greater values, or smaller ones. What the stream said of
+a key when it was first looked up is kept, as one number; which keys are looked up first depends on
+nothing else, so how values go with it is seen without bias, and holds for those never read.
 
 A straight line is enough: of the logarithm of values over that number. It counts only as far as it
 is significant, so where nothing goes with anything all keys are alike.
@@ -100,7 +100,7 @@ class Likeness:
 
 
 ALIKE = Likeness()
-"""What the stream says tells nothing."""
+"""What the stream says means nothing for values."""
 
 
 def times_as_great(

@@ -243,7 +243,7 @@ class Fetcher:
 
 
 def _tallied(*parts: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
-    """How often each was told, in all."""
+    """How many of each there were, in all."""
     found: Counter[str] = Counter()
     for part in parts:
         found.update(dict(part))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from topwater.replica.look_ups import Polls
 
 _BEYOND = 3.0
-"""Looks that differ by more standard deviations than that tell of a change."""
+"""Look-ups that differ by more standard deviations than that mean a change."""
 
 _FADES = 0.998
 _FEWEST = 30.0
@@ -73,7 +73,7 @@ class Noise:
 
 
 class NoiseWatch:
-    """Sees all look-ups of keys that were known, and tells whether their values are noise.
+    """Sees all look-ups of keys that were known, and says whether their values are noise.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ IN_TIME = 1_024
 """How many keys all shards nominate for a window where its budget is a time."""
 
 _REMOTE = (1.5, 1_500.5, 0.015, -1.5)
-"""What is taken for remote values that nobody here knows: the first that scores can be made of."""
+"""What is taken for remote values that are not known here: the first that scores can be made of."""
 
 _NONE: IntArray = np.empty(0, np.int64)
 

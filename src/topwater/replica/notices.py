@@ -65,7 +65,7 @@ class NoticeDesk:
     Parameters
     ----------
     complete
-        The sources of which every change is told.
+        The sources that send every change.
     delay
         How much later than a younger notice one may come, where they are complete.
 
@@ -101,7 +101,7 @@ class NoticeDesk:
     _kept: list[pa.Table] | None = None
 
     def add(self, notices: pa.Table, tallies: Mapping[str, int] | None = None) -> None:
-        """Take in notices; and what is to be told of those that could not be read."""
+        """Take in notices; and how many could not be read, by why."""
         self.tallies.update(tallies or {})
         if not notices.num_rows:
             return
@@ -142,7 +142,7 @@ class NoticeDesk:
         return found if found.num_rows else None
 
     def silent(self, source: str, now: Millis) -> bool:
-        """Whether all that happened to a source by a time was told."""
+        """Whether all notices of a source up to a time have come."""
         if source not in self.complete:
             return False
         newest = max(self._newest.get(source, NEVER), self._newest.get("", NEVER))

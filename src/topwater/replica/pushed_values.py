@@ -100,7 +100,7 @@ class PushedValues:
         return due, latest
 
     def confirm(self, slots: IntArray, now: Millis) -> None:
-        """Of a source that tells all, silence says that an entry is what it was."""
+        """Of a source that sends every change, silence says that an entry is what it was."""
         if not self._desk.silent(self._source, now):
             return
         since = self._desk.since.get(self._source, NEVER)

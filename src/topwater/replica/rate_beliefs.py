@@ -39,7 +39,7 @@ class RateBeliefs:
     step
         How far windows move, in milliseconds: no poll can tell more than a few changes a step.
     hints
-        Whether events may tell of changes. Without, all chances are 0.
+        Whether events may hint at changes. Without, all chances are 0.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class RateBeliefs:
 
     @property
     def hints(self) -> bool:
-        """Whether events may tell of changes."""
+        """Whether events may hint at changes."""
         return bool(self.chances.any())
 
     def learnt(self, slots: IntArray) -> BoolArray:

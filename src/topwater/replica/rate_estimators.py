@@ -1,4 +1,4 @@
-"""How often does a value change? Estimates from polls that only tell "changed" or "not"."""
+"""How often does a value change? Estimates from polls that only say "changed" or "not"."""
 
 from __future__ import annotations
 

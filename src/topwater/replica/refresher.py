@@ -140,7 +140,7 @@ class Refresher:
         return self.replica.size
 
     def listen(self, notices: NoticeDesk) -> None:
-        """From now on heed what is told of changes."""
+        """From now on heed notices of changes."""
         self.notices = notices
         self._pushed = PushedValues(notices, ONLY, self.index, {self.settings.remote: self})
 
@@ -165,7 +165,7 @@ class Refresher:
         return alone(self.refreshing(view, hold=hold))
 
     def refreshing(self, view: WindowView, *, hold: bool = False) -> LookingUp[Ranking]:
-        """The same, for somebody who looks up what several rankings want."""
+        """The same, for a caller that looks up what several rankings want."""
         self._time.start_window()
         if not view.placed:
             view = view.at(self.replica.lend(view.keys))

@@ -65,7 +65,7 @@ class RemoteValues:
             self._edition = self._replica.edition
 
     def _of(self, known: FloatArray) -> Population:
-        """What these values tell of others, by what the stream said of their keys."""
+        """What these values say of others, by what the stream said of their keys."""
         self._middle = Population(known).median
         if self._said is None:
             return Population(known)

@@ -29,7 +29,7 @@ NEVER: Millis = -(2**62)
 """When something happened that never did."""
 
 TOLD = 2**40
-"""So many hints has a key of which it was told that its value is another by now."""
+"""How many hints a key has that a notice marked as changed."""
 
 _COLUMNS: dict[str, tuple[Any, Any]] = {
     "value": (np.float64, np.nan),
@@ -171,7 +171,7 @@ class Replica:
         return slots
 
     def reclaim(self) -> IntArray:
-        """Take back the slots that are on loan; tell those that are not kept."""
+        """Take back the slots that are on loan; give those that are not kept."""
         lent, self._lent = self._lent, np.empty(0, np.int64)
         self.index.release(lent)
         return lent[~self.kept(lent)]
@@ -256,7 +256,7 @@ class Replica:
         return np.asarray(read & (self.hints[slots] < TOLD) if self.told else read)
 
     def reasons(self, slots: IntArray) -> list[str]:
-        """Why each has no value, as far as that was told."""
+        """Why each has no value, as far as that is known."""
         return ["" if code == 0 else REASONS[code - 1] for code in self.why[slots].tolist()]
 
     def put(
@@ -295,7 +295,7 @@ class Replica:
         return changed
 
     def mark(self, slots: IntArray) -> None:
-        """Note that the values of these keys, if they are known, are others by now."""
+        """Note that the values of these keys, if they are known, have changed."""
         slots = slots[self.known(slots)]
         self.hints[slots] = TOLD
 

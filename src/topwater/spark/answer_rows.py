@@ -110,7 +110,7 @@ def _offer_of(answer: Answer) -> bytes | None:
 
 
 def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
-    """What is told of how a micro-batch went, as one row of such columns."""
+    """What is reported of a micro-batch, as one row of such columns."""
     return _nothing() | {"kind": FIGURES, "figures": figures}
 
 
@@ -354,5 +354,5 @@ def _problems(row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 
 def _looked_up(row: Mapping[str, Any]) -> tuple[LookUp, ...]:
-    """What was written before look-ups were told has no such column."""
+    """What was written before look-ups were listed has no such column."""
     return tuple(LookUp(**each) for each in row.get("looked_up") or ())

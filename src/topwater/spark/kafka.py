@@ -42,7 +42,7 @@ def kafka(spark: SparkSession, settings: KafkaStream, once: bool) -> DataFrame:
 
 
 def options(settings: KafkaStream, once: bool) -> dict[str, str]:
-    """What the connector is told. Secrets stay names: Kafka's client looks them up itself."""
+    """What the connector is given. Secrets stay names: Kafka's client looks them up itself."""
     told = {
         "kafka.bootstrap.servers": settings.servers,
         "subscribe": ",".join(settings.topics),

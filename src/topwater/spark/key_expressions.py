@@ -78,7 +78,7 @@ def _sign(signs: str, length: Column) -> Column:
 
 
 def _number(column: KeyColumn) -> Column:
-    """A value as a whole number: null for days and moments that Python can't tell."""
+    """A value as a whole number: null for days and moments that Python does not know."""
     given = quoted(column.name)
     if column.kind == "date":
         return _within(F.unix_date(given).cast("bigint"), DAYS)

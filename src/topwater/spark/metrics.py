@@ -175,7 +175,7 @@ class Progress:
 
     @classmethod
     def of(cls, told: StreamingQueryProgress) -> Progress | None:
-        """What Spark told of a micro-batch; None if the query is not Topwater's."""
+        """What Spark reported of a micro-batch; None if the query is not Topwater's."""
         observed = told.observedMetrics.get(OBSERVED)
         if observed is None:
             return None
@@ -209,7 +209,7 @@ class Progress:
 
 
 def _of_state(figures: list[dict[str, int]]) -> dict[str, int]:
-    """What the shards tell of their states, of all of them."""
+    """What the shards report of their states, of all of them."""
     found = {f"state_{name}": count for name, count in _summed(figures).items()}
     found.pop("state_closing_ms", None)
     return found | {"closing_ms": max((each.get("closing_ms", 0) for each in figures), default=0)}

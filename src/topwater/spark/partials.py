@@ -90,7 +90,7 @@ def read_partials(packed: bytes, query: TopKQuery) -> Iterator[PartialBatch]:
 
 
 def _totals(aggregation: Aggregation) -> list[str]:
-    """What is asked of the values, as Java wants it told, each once."""
+    """What is asked of the values, as Java wants it written, each once."""
     told = (_total_of(aggregation, each) for each in aggregation.aggregates.values())
     return [each for each in dict.fromkeys(told) if each is not None]
 

@@ -56,7 +56,7 @@ GAUGES = {
     "closing_ms": "duration of answering the windows of the last micro-batch",
     "rows_per_second": "rows processed a second in the last micro-batch",
 }
-"""As of the last micro-batch that told them; each becomes ``topwater_<name>``."""
+"""As of the last micro-batch that reported them; each becomes ``topwater_<name>``."""
 
 _UNITS = {
     "state_memory": ("state_memory_bytes", 1.0),
@@ -120,5 +120,5 @@ class Exposition(Collector):
         return generate_latest(self._registry).decode()
 
     def write(self, path: Path) -> None:
-        """Replace a file as a whole: whoever reads it sees the old text or the new one."""
+        """Replace a file as a whole: a reader sees the old text or the new one."""
         write_to_textfile(str(path), self._registry)

@@ -74,7 +74,7 @@ class Played(InputPartition):
 
 
 class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets are positions; they also tell the time there, from which the pace goes on."""
+    """Offsets are positions; they also have the time there, from which the pace goes on."""
 
     def __init__(self, settings: str, schema: StructType, zone: str = "UTC") -> None:
         told = stream_settings(json.loads(settings))

@@ -274,7 +274,7 @@ def _put_stage(spark: SparkSession, written: str, stage: _Stage) -> None:
 
 
 def _rewrite_stage(spark: SparkSession, file: str, stage: _Stage) -> None:
-    """Let what a micro-batch noted of a stage tell its new number, and where its schema is."""
+    """Let what a micro-batch noted of a stage have its new number, and the place of its schema."""
     form, document = folders.read_text(spark, file).split("\n", 1)
     entry = json.loads(document)
     entry["operatorInfo"]["operatorId"] = stage.number
@@ -300,7 +300,7 @@ def _below_stage(path: str) -> str:
 
 
 def _rewrite_offsets(spark: SparkSession, made: str, number: int, tasks: int) -> dict[str, str]:
-    """Let the log of offsets tell the new number of tasks; how the state is to be written."""
+    """Write the new number of tasks into the log of offsets; how the state is to be written."""
     settings: dict[str, str] = {}
     for name in names_in(spark, f"{made}/offsets"):
         if not name.isdecimal() or int(name) < number:

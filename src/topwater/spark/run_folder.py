@@ -77,7 +77,7 @@ def is_alive(owner: dict[str, Any]) -> bool:
 
 
 def start_of(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did; None where that is not told."""
+    """When a process started, in ticks since the machine did; None where that is not known."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

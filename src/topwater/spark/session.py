@@ -159,7 +159,7 @@ def session(
 
 
 def running_session() -> SparkSession | None:
-    """The session that is active, whoever started it."""
+    """The session that is active, no matter who started it."""
     return SparkSession.getActiveSession()
 
 
@@ -285,7 +285,7 @@ def _own_interrupt() -> Iterator[None]:
 
 
 def end_session(spark: SparkSession) -> None:
-    """Stop a session, also if Java went first: PySpark warns of that, and we know."""
+    """Stop a session, even if Java went first: PySpark warns of that, and we know."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         spark.stop()

@@ -77,7 +77,7 @@ class Part(InputPartition):
 
 
 class SpooledReader(DataSourceStreamReader):
-    """Offsets are numbers of parts; they also tell what the client has counted."""
+    """Offsets are numbers of parts; they also have what the client has counted."""
 
     def __init__(self, settings: str) -> None:
         self._settings = settings

@@ -56,7 +56,7 @@ _TEXTS = 20
 
 
 def inside_schema(name_type: str, key_type: str) -> str:
-    """The columns of the rows inside: results or answers, and one row that tells the counts."""
+    """The columns of the rows inside: results or answers, and one row with the counts."""
     return (
         f"query {name_type}, key {key_type}, score double, position bigint, time bigint, "
         "at bigint, rank int, told string"
@@ -272,7 +272,7 @@ def _result_rows(
     changes: int,
     refused: Counter[str],
 ) -> pd.DataFrame:
-    """One row that only metrics see. What all shards see alike, the first one tells."""
+    """One row that only metrics see. What all shards see alike, the first one reports."""
     alike = asdict(counts) if shard == 0 else dict.fromkeys(asdict(counts), 0)
     late = standing.counts.late - before.late
     own = standing.counts.bad_score - before.bad_score

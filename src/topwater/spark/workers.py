@@ -1,4 +1,4 @@
-"""Python workers: some of one's own, and none that counts its modules again after every task.
+"""Python workers: a pool of our own, and none that counts its modules again after every task.
 
 Between two tasks a worker of Spark collects garbage, and looks at every object that it has. Most
 of them are modules, which never become garbage: with NumPy, Arrow and Numba in memory that takes

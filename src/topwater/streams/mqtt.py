@@ -137,7 +137,7 @@ class MqttFeed(Feed):
         self.keep(message)
 
     def acknowledge(self, client: Client) -> None:
-        """Make all messages safe, and tell the broker that they are."""
+        """Make all messages safe, and acknowledge them to the broker."""
         self.spool.sync()
         self.unsafe = 0
         for mid in self._unacknowledged:

@@ -106,7 +106,7 @@ def _checksum(about: dict[str, Any]) -> int:
 
 @contextlib.contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """What a disk can't do, told with what to do."""
+    """What a disk can't do, with what to do about it."""
     try:
         yield
     except OSError as error:

@@ -69,7 +69,7 @@ class StreamSettings:
 
     @property
     def needs_schema(self) -> bool:
-        """Whether the columns must be told."""
+        """Whether the columns must be given."""
         return self.format != "parquet"
 
     @property

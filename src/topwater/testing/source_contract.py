@@ -1,4 +1,4 @@
-"""Whether a source keeps its contract, also when the remote side does not work."""
+"""Whether a source keeps its contract, even when the remote side does not work."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def check_failing_source(make: Callable[[], Source], keys: KeyArray, deadline: f
 
 
 def _named_columns(source: Source, got: Fetched) -> None:
-    """F4: several values come under the names that the source tells."""
+    """F4: several values come under the names that the source has."""
     names = tuple(getattr(source, "names", ()))
     told = set(getattr(source, "text_names", ()))
     assert {*got.columns} == {*names}, f"F4: columns {[*got.columns]}, names {[*names]}"
@@ -123,7 +123,7 @@ def _named_columns(source: Source, got: Fetched) -> None:
 
 
 def _same(one: Fetched, other: Fetched) -> bool:
-    """Whether two answers tell the same values."""
+    """Whether two answers have the same values."""
     return np.array_equal(one.values, other.values, equal_nan=True) and all(
         one.columns[name].tolist() == column.tolist()
         if column.dtype == object

@@ -1,4 +1,4 @@
-"""Calls whose keywords are checked as settings are: a wrong one is told with the right one."""
+"""Calls whose keywords are checked as settings are: an error suggests the right one."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _checked(function: Callable[..., Any], names: _Names) -> Callable[..., Any]:
 def _misfit(
     signature: inspect.Signature, args: tuple[Any, ...], named: Mapping[str, Any], names: _Names
 ) -> QueryError | None:
-    """What is wrong with a call, as far as its arguments tell."""
+    """What is wrong with a call, as far as its arguments show."""
     try:
         signature.bind(*args, **named)
     except TypeError as error:

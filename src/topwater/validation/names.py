@@ -1,4 +1,4 @@
-"""Names that people write: what is not known is told with the nearest name that is."""
+"""Names that people write: the error for an unknown one suggests the nearest that is known."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ class Slot:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[_State]:
-        """The state, to be changed by nobody else meanwhile."""
+        """The state, locked against changes by others."""
         with self._lock:
             descriptor = self._opened()
             if descriptor is None:

@@ -130,7 +130,7 @@ class JoinedRefresher:
         self._time = TimeLeft(clock)
 
     def listen(self, notices: NoticeDesk) -> None:
-        """From now on heed what is told of changes."""
+        """From now on heed notices of changes."""
         self.notices = notices
         self._pushed = [
             PushedValues(notices, store.join.source, store.index, store.stores)
@@ -151,7 +151,7 @@ class JoinedRefresher:
         return alone(self.refreshing(view))
 
     def refreshing(self, view: WindowView) -> LookingUp[Ranking]:
-        """The same, for somebody who looks up what several rankings want."""
+        """The same, for a caller that looks up what several rankings want."""
         self._time.start_window()
         if not view.placed:
             slots = self.index.slots_of(view.arrow_at(np.arange(len(view))), add=True)
@@ -176,7 +176,7 @@ class JoinedRefresher:
         return replace(ranking, forgotten=forgotten)
 
     def _hear(self, values: RowValues, now: Millis) -> None:
-        """Take in what was told of changes by the close of a window."""
+        """Take in the notices that count by the close of a window."""
         if self.notices is None:
             return
         self.notices.due(now)
