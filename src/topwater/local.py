@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rdflib.term import URIRef
 
     from topwater.rspql import Plan
-    from topwater.rspql.plan.projection import Told
+    from topwater.rspql.plan.projection import WindowOutput
     from topwater.rspql.rdf.event_format import Columns, Documents
     from topwater.rspql.registration import Registered
 
@@ -117,7 +117,7 @@ def rspql(
     streams: Mapping[str, Events],
     services: Mapping[str, Registered] | None = None,
     allow: Iterable[str] = (),
-) -> Iterator[Told]:
+) -> Iterator[WindowOutput]:
     r"""What a query in RSP-QL gives, window by window, in this process.
 
     Parameters
@@ -149,12 +149,12 @@ def rspql(
     >>> number = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
     >>> line = "<x:{}> <http://example.org/value> " + number + " ."
     >>> events = {"time": [1, 2, 3], "value": [line.format(*each) for each in ("a4", "b7", "c5")]}
-    >>> for told in rspql(query, streams={":readings": [events]}):
-    ...     print(told.rows)
+    >>> for output in rspql(query, streams={":readings": [events]}):
+    ...     print(output.rows)
     [{'sensor': 'x:b', 'value': 7.0}]
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.plan.projection import told
+    from topwater.rspql.plan.projection import window_outputs
     from topwater.rspql.rdf.window_join import with_true_times
     from topwater.rspql.registration import plan_of, source_of, streams_of
 
@@ -167,7 +167,7 @@ def rspql(
     answers = run(plan.query(), tables, source=one, sources=several)
     if plan.joins_windows:
         answers = with_true_times(plan, answers)
-    return told(plan, _single(plan, answers))
+    return window_outputs(plan, _single(plan, answers))
 
 
 def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:

@@ -56,7 +56,7 @@ def test_without_evidence_all_are_alike(told: FloatArray, values: FloatArray) ->
 def test_huge_values_stay_finite() -> None:
     told = np.linspace(-1_000, 1_000, 300)
     likeness = Likeness.of(told, 10.0 ** (0.3 * told))
-    assert likeness.tells
+    assert likeness.is_clear
     assert np.isfinite(likeness.times(np.array([1e9, -1e9]))).all()
 
 
@@ -85,5 +85,5 @@ def test_what_was_said_at_the_first_look_is_kept_over_restarts() -> None:
     assert np.allclose(told[~first], np.log2(5.0) + np.arange(64)[~first] / 8, atol=0.01)
     after.restore(*before.snapshot())
     assert after.values.population.likeness == before.values.population.likeness
-    assert after.values.population.likeness.tells
+    assert after.values.population.likeness.is_clear
     assert np.array_equal(after.values.population.known, before.values.population.known)

@@ -74,7 +74,7 @@ def test_what_the_stream_says_tells_of_values(score: str, whole: bool) -> None:
     refresher = workload.made(Refresher)
     for view in workload.views(6):
         refresher.refresh(view)
-    assert refresher.values.population.likeness.tells
+    assert refresher.values.population.likeness.is_clear
 
 
 @pytest.mark.soak

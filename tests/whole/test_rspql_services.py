@@ -20,7 +20,7 @@ from topwater.errors import SourceError
 from topwater.local import rspql
 from topwater.model import Fetched, KeyArray
 from topwater.rspql import explain, parse
-from topwater.rspql.plan.projection import Told
+from topwater.rspql.plan.projection import WindowOutput
 
 EX = Namespace("http://example.org/")
 HEAD = f"PREFIX : <{EX}>\n"
@@ -98,7 +98,7 @@ def triples(event: tuple[str, int, str]) -> list[tuple[URIRef, URIRef, Any]]:
     return [(EX[alarm], EX[name], term) for name, term in said.items()]
 
 
-def answered(query: str, world: dict[str, Any]) -> list[Told]:
+def answered(query: str, world: dict[str, Any]) -> list[WindowOutput]:
     lines = [" ".join(f"{s.n3()} {p.n3()} {o.n3()} ." for s, p, o in triples(each))
              for each in world["events"]]  # fmt: skip
     events = {"time": [*range(1, len(lines) + 1)], "value": lines}

@@ -89,7 +89,7 @@ class Likeness:
         return Likeness(slope * kept, x / count) if kept else ALIKE
 
     @property
-    def tells(self) -> bool:
+    def is_clear(self) -> bool:
         """Whether values go with what the stream says at all."""
         return self.slope != 0.0
 
@@ -109,7 +109,7 @@ def times_as_great(
     rows: IntArray,
 ) -> FloatArray | None:
     """How many times as great the values of some rows are; None if all are alike."""
-    return likeness.times(said(score_at, rows)) if likeness.tells else None
+    return likeness.times(said(score_at, rows)) if likeness.is_clear else None
 
 
 def _sums(x: FloatArray, y: FloatArray) -> tuple[float, ...]:

@@ -73,7 +73,7 @@ class RemoteValues:
         rows = np.flatnonzero(np.isfinite(value))
         said = self._said.at(self._replica.watched.slot_of[rows].astype(np.int64))[:, 0]
         likeness = Likeness.of(said, value[rows])
-        if not likeness.tells:
+        if not likeness.is_clear:
             return Population(known)
         return Population(np.sort(value[rows] / likeness.times(said)), likeness)
 

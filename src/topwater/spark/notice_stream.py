@@ -89,7 +89,7 @@ def notices_of(portion: bytes) -> tuple[pa.Table, Mapping[str, int]]:
     return table, meta["tallies"]
 
 
-def told_apart(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+def split_rows(rows: list[Row]) -> tuple[list[Row], list[Row]]:
     """The portions of events, and those of notices."""
     notices = [row for row in rows if bytes(row.portion[: len(MARK)]) == MARK]
     if not notices:

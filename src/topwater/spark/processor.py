@@ -34,7 +34,7 @@ from topwater.spark.answer_rows import packed, packed_figures, packed_late, pack
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
-from topwater.spark.notice_stream import notices_of, settings_of, told_apart
+from topwater.spark.notice_stream import notices_of, settings_of, split_rows
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.workers import set_modules_aside
 
@@ -140,7 +140,7 @@ class MonitorProcessor(StatefulProcessor):
         shard = ordered[0].shard
         own = self._journal(shard)
         monitor = own.journal.monitor
-        events, notices = told_apart(ordered)
+        events, notices = split_rows(ordered)
         found = []
         for row in notices:
             if self._changes:

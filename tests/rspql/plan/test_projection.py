@@ -11,7 +11,7 @@ from tests.support.rspql_asked import HEAD, Rows, answered, asked
 from topwater import run
 from topwater.rspql import parse
 from topwater.rspql.plan.plan import TIME
-from topwater.rspql.plan.projection import constructed, difference, solutions_of, told
+from topwater.rspql.plan.projection import constructed, difference, solutions_of, window_outputs
 from topwater.rspql.rdf.event_format import Documents
 from topwater.rspql.rdf.pattern_match import Matcher
 
@@ -106,7 +106,7 @@ def test_what_is_new_and_what_is_gone(
 def test_what_goes_out_of_each_window(operator: str, shown: list[list[Any]]) -> None:
     plan = asked(f"{operator} ?s", "WINDOW :w { ?s :v ?v }", "ORDER BY DESC(?v) LIMIT 2")
     rows: Rows = {"s": [*"abbc"], TIME: [1, 2, 11, 12], "v": [1.0, 2.0, 9.0, 4.0]}
-    out = list(told(plan, answered(plan, rows)))
+    out = list(window_outputs(plan, answered(plan, rows)))
     assert [[row["s"] for row in each.rows] for each in out] == shown
     assert [len(each.answer.rows) for each in out] == [2, 2]
     assert not any(each.triples for each in out)

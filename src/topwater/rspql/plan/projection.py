@@ -204,8 +204,8 @@ def _left_over(rows: Sequence[Any], others: Sequence[Any]) -> list[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a query tells of a window.
+class WindowOutput:
+    """What goes out of a query for a window.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Told:
     triples: list[str]
 
 
-def told(plan: Plan, answers: Iterable[Answer]) -> Iterator[Told]:
+def window_outputs(plan: Plan, answers: Iterable[Answer]) -> Iterator[WindowOutput]:
     """What goes out of answers: all, or what is new in each, or what is gone."""
     names = [each.name for each in plan.projection]
     before: list[Any] = []
@@ -233,7 +233,7 @@ def told(plan: Plan, answers: Iterable[Answer]) -> Iterator[Told]:
         new, gone = difference(plan.operator, now, before)
         out = [now[place] for place in new] + [before[place] for place in gone]
         if plan.form == "construct":
-            yield Told(answer, [], out)
+            yield WindowOutput(answer, [], out)
         else:
-            yield Told(answer, [dict(zip(names, each, strict=True)) for each in out], [])
+            yield WindowOutput(answer, [dict(zip(names, each, strict=True)) for each in out], [])
         before = now

@@ -64,7 +64,7 @@ class Showing:
             texts = {name for name, form in take.items() if form.endswith(f"{TEXT}`)")}
             texts |= {each.name for one in services for each in one.texts}
             found = {n: self._of_key(n, node, keys, numbers, texts) for n, node in outputs.items()}
-        return tuple(found.values()), self._told_apart(keys, isinstance(take, str))
+        return tuple(found.values()), self._beside_numbers(keys, isinstance(take, str))
 
     def _of_solution(self, name: str, node: Node) -> Shown:
         passed = isinstance(node, Name) and node.name in self._stream
@@ -98,7 +98,7 @@ class Showing:
             "leave it out, or use it in the score; an item has its key and numbers only",
         )
 
-    def _told_apart(self, keys: list[str], each: bool) -> tuple[str, ...]:
+    def _beside_numbers(self, keys: list[str], each: bool) -> tuple[str, ...]:
         """The keys, such that their column has another name than those of numbers."""
         numbers = ordered(self._score)
         found = tuple(keys) or numbers[:1]

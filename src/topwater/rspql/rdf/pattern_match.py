@@ -267,7 +267,7 @@ def _join_keys(left: Bindings, right: Bindings, shared: list[str]) -> tuple[IntA
 
 def term_texts(found: Bindings, name: str, begun: tuple[str, int], rows: IntArray) -> pa.Array:
     """The terms of a variable, with blank nodes named after the event that they are in."""
-    return _told_apart(_texts(found, name), begun, rows)
+    return _scoped(_texts(found, name), begun, rows)
 
 
 def _keys(texts: list[pa.Array]) -> pa.Array:
@@ -278,7 +278,7 @@ def _keys(texts: list[pa.Array]) -> pa.Array:
     return pc.if_else(pc.starts_with(texts[0], "<"), bare, texts[0])
 
 
-def _told_apart(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array:
+def _scoped(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array:
     """The same, with blank nodes named after the event that they are in."""
     blank = pc.starts_with(terms, "_:")
     if not pc.any(blank).as_py():
