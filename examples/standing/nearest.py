@@ -33,7 +33,7 @@ def write(table: pa.Table, path: Path) -> None:
 
 
 def taxis(rng: np.random.Generator, number: int) -> pa.Table:
-    """Twenty seconds in which a taxi tells every millisecond where it is."""
+    """Twenty seconds in which some taxi says every millisecond where it is."""
     x, y = rng.random((2, ROWS))
     millis = 1_767_225_600_000 + number * ROWS + np.arange(ROWS)
     at = pa.array(millis * 1000, pa.timestamp("us", "UTC"))
@@ -54,7 +54,7 @@ def changes(number: int) -> pa.Table:
     return pa.Table.from_pylist(rows if number == 1 else [], schema=schema)
 
 
-def tell(progress: Progress) -> None:
+def show(progress: Progress) -> None:
     """What a micro-batch did."""
     print(progress)
     for text in progress.refused:
@@ -62,11 +62,11 @@ def tell(progress: Progress) -> None:
 
 
 def main() -> None:
-    """Write the stream, run the queries over it, and show what one of them was told."""
+    """Write the stream, run the queries over it, and show the results of one of them."""
     rng = np.random.default_rng(1)
     queries = [near(f"person {n}", *rng.random(2).tolist()) for n in range(PEOPLE)]
     spark = session("standing", shuffle_partitions=2)
-    with tempfile.TemporaryDirectory() as place, watch(spark, tell):
+    with tempfile.TemporaryDirectory() as place, watch(spark, show):
         folder = Path(place)
         for number in range(FILES):
             write(taxis(rng, number), folder / "taxis" / f"{number}.parquet")
@@ -89,7 +89,7 @@ def main() -> None:
             name="nearest",
         )
         running.awaitTermination()
-        time.sleep(1)  # what watch() tells comes a moment later
+        time.sleep(1)  # what watch() reports comes a moment later
         found = spark.read.parquet(f"{folder}/results")
         found.where("query = 'late comer'").orderBy("at", ascending=False).show(3, truncate=False)
 

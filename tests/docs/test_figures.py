@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -39,6 +40,26 @@ def printed(page: str, row: str) -> list[str]:
     found = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", text, re.MULTILINE)
     assert found is not None, row
     return [cell.strip() for cell in found[1].split("|")]
+
+
+def test_the_pages_agree_with_each_other() -> None:
+    """In short: what two pages print of the same run is the same, and in the order claimed."""
+    ours = {row: [float(cell) for cell in printed("README.md", row)] for row in ROWS}
+    full = {
+        "no refresh": "`wst`: none",
+        "least recently read first": "`wsj-lru`",
+        "best published policy": "`at-tsm`",
+        "`worth`, the default": "`worth`, the aim being nDCG",
+    }
+    for row, name in full.items():
+        assert ours[row] == [
+            float(cell.split(" / ")[0]) for cell in printed("docs/experiments.md", name)
+        ], row
+    chosen = printed("docs/choosing.md", "nDCG@5")
+    at_seven = [ours[row][BUDGETS.index(7)] for row in ROWS]
+    assert [float(chosen[place]) for place in (0, 1, 4, 5)] == at_seven
+    for worse, better in itertools.pairwise(ours.values()):
+        assert all(low <= high for low, high in zip(worse, better, strict=True))
 
 
 @pytest.mark.soak

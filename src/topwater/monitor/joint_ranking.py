@@ -124,7 +124,7 @@ class JointRanking:
         result = replace(result, kept=sum(each.candidates for each in shards))
         self._current = window.index + 1
         answer = make_answer(self.query, window.index, result, counts_of(shards))
-        answer = self._notes.told(answer)
+        answer = self._notes.added_to(answer)
         self._remote.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:
             self._on_miss(answer)

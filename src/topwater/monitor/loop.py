@@ -410,7 +410,7 @@ class TopKMonitor(RemoteKnowledge):
         return answers
 
     def _answer_with(self, window: int, result: WindowResult) -> Answer:
-        answer = self._notes.told(make_answer(self.query, window, result, self.take_counts()))
+        answer = self._notes.added_to(make_answer(self.query, window, result, self.take_counts()))
         if self._remote is not None:
             self._remote.hear(answer)
         if self._on_miss is not None and answer.freshness and answer.freshness.missed:

@@ -11,7 +11,17 @@ from topwater.errors import QueryError
 from topwater.model import Frozen
 from topwater.replica.joins.quota import NO_LIMITS, limits_of
 from topwater.replica.noise import Noise
-from topwater.validation import checked_call, column_of, flag_of, made_from, number_of, shown
+from topwater.validation import (
+    checked_call,
+    column_of,
+    flag_of,
+    made_from,
+    number_of,
+    require_known,
+    setting_names,
+    shown,
+    suggestion,
+)
 
 SOURCE = "source"
 """The name of the only source, where none is said."""
@@ -109,6 +119,8 @@ class Join:
                 fix='write {"remote": ["price", "stock"], "from": "shop"}',
             )
         settings = dict(given)
+        names = ["from" if each == "source" else each for each in setting_names(Join)]
+        require_known(settings, [*names, "source"], "refresh")
         if "from" in settings:
             settings["source"] = settings.pop("from")
         return made_from(Join, settings, "refresh")
@@ -165,7 +177,7 @@ def _default(given: Any, names: tuple[str, ...]) -> float | Frozen[float] | None
             raise QueryError(
                 f"{shown(name)} is not among the remote values {', '.join(names)}",
                 field="refresh.default",
-                fix=fix,
+                fix=suggestion(name, names),
             )
     return Frozen(
         {name: number_of(each, f"refresh.default.{name}", fix=fix) for name, each in given.items()}
