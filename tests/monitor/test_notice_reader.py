@@ -92,6 +92,11 @@ def test_missing_and_mistyped_columns_are_errors_with_a_fix(
         check_columns(one_value(), PLAIN, table.schema)
 
 
+def test_a_source_that_pushes_nothing_needs_no_columns() -> None:
+    rows = {"source": ["shop"], "key": ["tea"], "time": [5], "price": [2.5], "stock": [1.0]}
+    assert told(rows, query=several()) == [("tea", 5, VALUE, 2.5)]
+
+
 def test_several_sources_need_a_column_that_names_them() -> None:
     with pytest.raises(BatchError, match=r"no column 'source' that says whose they are"):
         read_notices(several(), PLAIN, {"key": ["a"], "time": [1]})

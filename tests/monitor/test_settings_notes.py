@@ -21,7 +21,7 @@ def test_a_far_window_does_not_make_those_before_it_unsure() -> None:
     again = SettingsNotes(WINDOWS)
     again.restore_facts(notes.facts())
     assert notes.facts() == again.facts() == {"tuned": [], "unsure": [[9_000, 9_001]]}
-    assert not again.told(answer(9_001)).exact
+    assert not again.added_to(answer(9_001)).exact
     assert again.facts()["unsure"] == []
 
 

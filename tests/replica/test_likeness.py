@@ -27,7 +27,7 @@ def test_the_line_is_found(slope: float) -> None:
 
 def test_chance_is_hardly_taken_for_a_line() -> None:
     found = [Likeness.of(*known(0.0, seed=seed)) for seed in range(200)]
-    assert sum(each.tells for each in found) < 12
+    assert sum(each.is_clear for each in found) < 12
     assert max(abs(each.slope) for each in found) < 0.1
 
 

@@ -31,6 +31,9 @@ SAME_CONCEPT = {
 }
 
 NOUNS_IN_ED = {
+    "core_speed": "how fast something is",
+    "spark_speed": "the same",
+    "standing_speed": "the same",
     "block_feed": "what brings objects to queries, block by block",
     "feed": "a list of what is new, to follow",
     "fetched": "what comes of a look-up: the name of the class in it",

@@ -109,6 +109,7 @@ def read_notices(
         found = [
             _notices(_rows(query, settings, source, part, form), tallies)
             for source, part in _by_source(query, settings, table, tallies)
+            if part.num_rows  # a source may push nothing, and its values have no columns then
         ]
     found = [each for each in found if each.num_rows]
     if not found:
