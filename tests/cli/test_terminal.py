@@ -222,7 +222,7 @@ def test_a_wrong_query(folder: Path, expected: str) -> None:
         ("none.toml", "none.toml can't be read: No such file or directory"),
         ("none.rq", "the query none.rq can't be read"),
         ("in", "in can't be read: Is a directory"),
-        ("job.txt", "the name of job.txt does not tell what it holds\n  fix: name it *.rq"),
+        ("job.txt", "the name of job.txt does not say what it holds\n  fix: name it *.rq"),
         ("query.rq --stream :S=rdf", "--service ':BKG=URL', or write it under [services]"),
         ("query.rq --service :BKG=http://127.0.0.1:9/", "the stream <http://example.org/S> is no"),
         ("query.rq --service :BKG=http://127.0.0.1:9/ --stream :S=/no", "/no is not there"),

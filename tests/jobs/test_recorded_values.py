@@ -51,7 +51,7 @@ def test_the_only_other_column_is_the_time(tmp_path: Path) -> None:
         ("a.csv", "x,y,user,followers\n1,1,ann,3\n", "no column 'at'"),
         ("a.csv", "at,user,followers\n1,1.5,3\n", "key column 'user' is of type double"),
         ("a.csv", "at,user,followers\n1,ann,many\n", "can't be read|Failed to parse"),
-        ("a.csv", "at,user,followers\n", "tells no value"),
+        ("a.csv", "at,user,followers\n", "has no value in it"),
         ("a.csv", "", "can't be read"),
         ("a.parquet", "nothing", "can't be read"),
         ("a.jsonl", "nothing", "not a fetch"),

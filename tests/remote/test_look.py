@@ -46,7 +46,7 @@ def test_a_source_without_a_check_is_asked_for_the_key() -> None:
     [
         (Own(np.nan), "key not found"),
         (Own(np.inf), "not a number"),
-        (Own(np.nan, ok=False), "can't tell why"),
+        (Own(np.nan, ok=False), "can't say why"),
     ],
 )
 def test_no_usable_value_is_an_error(source: Own, words: str) -> None:

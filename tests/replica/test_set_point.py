@@ -277,7 +277,7 @@ def test_every_group_reaches_it_and_all_are_asked_for_together() -> None:
         ({"at_most": 50}, "budget.at_most", "none is asked for"),
         ({"accuracy": 0.9, "at_most": 0}, "budget.at_most", "at least 1"),
         ({"accuracy": 0.9, "at_most": "unlimited"}, "budget.at_most", "whole number"),
-        ({"accuracy": 0.9, "at_most": 50, "fetches": 7}, "budget", "said twice"),
+        ({"accuracy": 0.9, "at_most": 50, "fetches": 7}, "budget", "given twice"),
         ({"accuracy": 0, "at_most": 50}, "budget.accuracy", "above 0"),
         ({"accuracy": -0.5, "at_most": 50}, "budget.accuracy", "above 0"),
         ({"accuracy": 1, "at_most": 50}, "budget.accuracy", "without a fault"),

@@ -36,13 +36,13 @@ def test_without_a_service_any_score_will_do() -> None:
 @pytest.mark.parametrize(
     ("clause", "told"),
     [
-        ("WITH", "followed by no setting"),
+        ("WITH", "has no setting"),
         ("WITH BUDGET", "expected a number"),
         ("WITH BUDGET many FETCHES", "expected a number"),
         ("WITH BUDGET 7s", "BUDGET counts fetches"),
         ("WITH BUDGET 0 FETCHES", "may fetch nothing"),
-        ("WITH BUDGET 1 FETCHES BUDGET 2 FETCHES", "said twice"),
-        ("WITH BUDGET 1 FETCHES BUDGET UNLIMITED", "said twice"),
+        ("WITH BUDGET 1 FETCHES BUDGET 2 FETCHES", "given twice"),
+        ("WITH BUDGET 1 FETCHES BUDGET UNLIMITED", "given twice"),
         ("WITH BUDGET UNLIMITED DEADLINE PT2S", "either a number of fetches or a deadline"),
         ("WITH BUDGET UNLIMITED FETCHES", "not a setting of WITH"),
         ("WITH DEADLINE 0s", "leaves no time"),

@@ -367,7 +367,7 @@ def _require_overlap(events: RecordedEvents, remote: Steps) -> None:
     start, end = int(remote.times.min()), int(remote.times.max())
     if start > events.last or end < events.first - _DAY:
         raise QueryError(
-            f"is of another time: {_moment(start)} to {_moment(end)}, and the stream is of "
+            f"is from another time: {_moment(start)} to {_moment(end)}, and the stream is of "
             f"{_moment(events.first)} to {_moment(events.last)}",
             field="recording",
             fix="record the remote values while the stream runs",

@@ -61,7 +61,7 @@ def _written(path: Path) -> Written:
     text_of(path, "the query")
     if path.suffix not in QUERIES:
         raise QueryError(
-            f"the name of {path.name} does not tell what it holds",
+            f"the name of {path.name} does not say what it holds",
             fix="name it *.rq if it is a query in RSP-QL, *.toml or *.yaml if it describes a job",
         )
     beside = [found for end in ENDINGS if (found := path.with_suffix(end)).is_file()]

@@ -87,7 +87,7 @@ def _steps(table: pa.Table, path: Path, names: Names) -> Steps:
         raise QueryError(f"{path}: {error}", field="recording", fix=_FIX) from None
     good = dated & np.asarray(keys.is_valid())
     if not good.any():
-        raise QueryError(f"{path} tells no value", field="recording", fix=_FIX)
+        raise QueryError(f"{path} has no value in it", field="recording", fix=_FIX)
     # A read sees what lies strictly before its time; here it should see what was said then.
     return Steps.of(times[good] - 1, keys.to_numpy(zero_copy_only=False)[good], values[good])
 

@@ -123,7 +123,7 @@ def _check_changing(query: TopKQuery, aggregation: Aggregation) -> None:
     (name,) = functions
     if query.score.monotone(name) is None:
         raise QueryError(
-            f"whether it rises or falls with {name!r} can't be told, and what {query.list!r} "
+            f"whether it rises or falls with {name!r} is unclear, and what {query.list!r} "
             "forgets is bounded by that",
             field="score",
             fix=f"use {name!r} in one direction, with a factor whose sign is clear, as "

@@ -75,11 +75,11 @@ def test_register(head: str, form: str, operator: str) -> None:
 @pytest.mark.parametrize(
     ("head", "told"),
     [
-        ("REGISTER AS", "says what it registers"),
+        ("REGISTER AS", "lacks what it registers"),
         ("REGISTER RSTREAM AS", "name"),
         ("REGISTER RSTREAM ?out AS", "can't be a variable"),
         ("REGISTER RSTREAM :q", "expected AS"),
-        ("REGISTER RSTREAM :q AS REGISTER RSTREAM :r AS", "said twice"),
+        ("REGISTER RSTREAM :q AS REGISTER RSTREAM :r AS", "given twice"),
         ("REGISTER STREAM :q COMPUTED EVERY PT5S AS", "answered when they close"),
         ("REGISTER STREAM :q UNDER ENTAILMENT AS", "expected REGIME"),
     ],

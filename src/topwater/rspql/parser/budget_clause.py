@@ -25,7 +25,7 @@ def refresh_clause(cursor: Cursor) -> Refresh:
         keyword = cursor.token
         name, read = _SETTINGS[cursor.take().word]
         if name in said or (name == "fetches" and "at_most" in said):
-            cursor.document.fail(f"{keyword.word} is said twice", keyword.start, "leave one out")
+            cursor.document.fail(f"{keyword.word} is given twice", keyword.start, "leave one out")
         if name == "fetches" and cursor.skip("AT"):
             name = _at_most(cursor)
         if {name, *said} >= {"fetches", "deadline"}:
@@ -36,7 +36,7 @@ def refresh_clause(cursor: Cursor) -> Refresh:
             )
         said[name] = read(cursor)
     if not said:
-        cursor.fail("WITH is followed by no setting", _EXAMPLE)
+        cursor.fail("WITH has no setting", _EXAMPLE)
     return Refresh(**said)
 
 
@@ -47,7 +47,7 @@ def _fetches(cursor: Cursor) -> int | Literal["unlimited"]:
         cursor.fail("BUDGET counts fetches", "for a span of time write DEADLINE PT2S")
     number = cursor.whole("BUDGET", _EXAMPLE)
     if not cursor.skip("FETCHES", "FETCH"):
-        cursor.fail("BUDGET says what it counts", f"write BUDGET {number} FETCHES")
+        cursor.fail("BUDGET lacks the word FETCHES", f"write BUDGET {number} FETCHES")
     return number
 
 

@@ -50,7 +50,7 @@ def duration(text: str) -> Millis | str:
 
 def _span(text: str) -> Decimal | str:
     if len(text) > 100:
-        return "a duration is not so long a text"
+        return "a duration is not that long"
     if short := _SHORT.fullmatch(text):
         unit = _UNITS.get(short[2].lower())
         return f"the unit {short[2]!r} is unknown" if unit is None else Decimal(short[1]) * unit
@@ -65,6 +65,6 @@ def _iso_span(iso: re.Match[str]) -> Decimal | str:
             return f"a {name} has no fixed length"
     given = {part: iso[part] for part in _ISO_UNITS if iso[part] is not None}
     if not given or (iso["T"] or "").upper() == "T":
-        return f"{iso[0]!r} says no span"
+        return f"{iso[0]!r} has no length"
     seconds = sum(Decimal(number) * _ISO_UNITS[part] for part, number in given.items())
     return Decimal(seconds * _SECOND)

@@ -108,10 +108,10 @@ class _Surgeon:
     def _register(self) -> None:
         first = self.cursor.take()
         if self.parts.name is not None or self.registered:
-            self.document.fail("REGISTER is said twice", first.start, "leave one out")
+            self.document.fail("REGISTER is given twice", first.start, "leave one out")
         self.registered = self.cursor.skip(*OPERATORS, "STREAM", "QUERY")
         if not self.registered:
-            self.cursor.fail("REGISTER says what it registers", _REGISTER)
+            self.cursor.fail("REGISTER lacks what it registers", _REGISTER)
         self.parts.name = self._name()
         self._entailment()
         if self.cursor.skip("COMPUTED"):
@@ -303,7 +303,7 @@ class _Surgeon:
     def _with(self) -> None:
         first = self.cursor.token
         if self.parts.refresh is not None:
-            self.cursor.fail("WITH is said twice", "put all settings after one WITH")
+            self.cursor.fail("WITH is given twice", "put all settings after one WITH")
         self.parts.refresh = refresh_clause(self.cursor)
         self.parts.refresh_at = first.start
         self._cut(first)

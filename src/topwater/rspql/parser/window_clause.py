@@ -19,11 +19,11 @@ _REFUSED = {
         "write [RANGE PT30M STEP PT5M], and delay the stream before if you need older events",
     ),
     "REPORT": (
-        "windows are reported when they close, and never else",
+        "windows are reported when they close, and at no other time",
         "leave REPORT and what follows it out",
     ),
-    "TICK": ("windows are driven by event time, and never else", "leave TICK out"),
-    "EMIT": ("windows are answered when they close, and never else", "leave EMIT out"),
+    "TICK": ("windows are driven by event time, and by nothing else", "leave TICK out"),
+    "EMIT": ("windows are answered when they close, and at no other time", "leave EMIT out"),
     "LATENESS": (
         "how late events may come is not part of the query here",
         "leave it out, and set lateness where the stream is given",

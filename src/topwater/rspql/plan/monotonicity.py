@@ -27,7 +27,7 @@ def require_monotone(document: Document, plan: Plan) -> None:
             source = _variable(plan, name)
             others = [f"?{_variable(plan, each)}" for each in score.columns if each != name]
             document.fail(
-                f"whether the score rises or falls with ?{source} can't be told",
+                f"whether the score rises or falls with ?{source} is unclear",
                 document.find(f"?{source}", f"${source}", "ORDER"),
                 f"use ?{source} in one direction; if factors or divisors are never negative, say "
                 f"so: {_filters([f'?{source}', *others])}",

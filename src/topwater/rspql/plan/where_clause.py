@@ -121,7 +121,7 @@ class Walker:
         if len(streams) > 1 or self._parts.static:
             names = [each.n3() for each in (*streams, *self._parts.static)]
             self._document.fail(
-                f"which triples are from {' and which from '.join(names[:3])} can't be told",
+                f"which triples are from {' and which from '.join(names[:3])} is unclear",
                 self._names.place(streams[-1], "WHERE", "{"),
                 f"put those of a stream into a block: WINDOW {names[0]} {{ … }}",
             )
