@@ -100,7 +100,7 @@ def test_a_shard_that_nominates_needs_no_source() -> None:
     assert isinstance(monitor, TopKMonitor)
     monitor.start()
     monitor.close()
-    with pytest.raises(QueryError, match="needs a source"):
+    with pytest.raises(QueryError, match="no source was given"):
         shard_monitor(each.query, shard=Shard(0, 1))
 
 

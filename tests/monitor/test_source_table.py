@@ -56,7 +56,7 @@ def test_one_or_several_are_given_but_not_both() -> None:
     assert one_of(None, None) is None
     with pytest.raises(QueryError, match="one source and several"):
         one_of(VENDORS, GIVEN)
-    with pytest.raises(QueryError, match="needs a source"):
+    with pytest.raises(QueryError, match="no source was given"):
         list(run(query_of(), []))
 
 

@@ -219,9 +219,10 @@ def require_column(table: pa.Table, name: str, role: str) -> None:
     """Raise if a column is not there, or is there twice."""
     if table.column_names.count(name) != 1:
         there = "is there twice" if name in table.column_names else "is not there"
+        place = role if "." in role else f"the query's {role}"
         raise BatchError(
             f"the {role} column {name!r} {there}; there are: {', '.join(table.column_names)}",
-            fix=f"{_near(name, table)}name one of them in the query's {role}, or rename the column",
+            fix=f"{_near(name, table)}name one of them in {place}, or rename the column",
         )
 
 

@@ -238,11 +238,10 @@ def _value_column(
     alone = len(names_of(query, source)) == 1
     column = value_name(settings, name, table.column_names, alone=alone)
     if table.num_columns and column not in table.column_names:
-        fix = suggestion(column, table.column_names)
         raise BatchError(
             f"the changes of {source!r} have no column {column!r}: a notice has all values of a "
             "look-up",
-            fix=f'{fix}; or name it, as value={{"{name}": …}}',
+            fix=suggestion(column, table.column_names, f'name it, as value={{"{name}": …}}'),
         )
     return named_column(table, column, "changes.value")
 

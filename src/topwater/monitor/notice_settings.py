@@ -222,7 +222,7 @@ def require_source(query: TopKQuery, name: str, field: str) -> None:
         raise QueryError(
             f"{name!r} is not a source of the query; there are: {', '.join(known)}",
             field=field,
-            fix=suggestion(name, known) or "name one of them",
+            fix=suggestion(name, known),
         )
 
 
@@ -266,5 +266,5 @@ def require_notices(query: TopKQuery, settings: NoticeSettings) -> None:
             raise QueryError(
                 f"{name!r} is not a remote value of the query; there are: {', '.join(names)}",
                 field="changes.value",
-                fix=suggestion(name, names) or "name one of them",
+                fix=suggestion(name, names),
             )

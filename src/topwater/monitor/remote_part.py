@@ -132,14 +132,20 @@ def remote_part(
     QueryError
         If the query has a remote part and there is no source, or the other way round.
     """
-    if (query.refresh is None) != (source is None):
-        raise QueryError(
-            "a remote value needs a source, and a source is for a remote value",
-            field="source",
-            fix="pass the source to build() or run(), and name the remote value in refresh",
-        )
-    if source is None:
+    if source is None and query.refresh is None:
         return None
+    if source is None:
+        raise QueryError(
+            "the query has a remote value, and no source was given",
+            field="source",
+            fix="pass the source to build() or run()",
+        )
+    if query.refresh is None:
+        raise QueryError(
+            "a source was given, and the query has no remote value",
+            field="source",
+            fix="leave it out, or name the remote value in refresh",
+        )
     if query.joins is not None:
         return JoinedPart(SourceTable.of(query, source), clock, shard)
     if isinstance(source, Mapping):

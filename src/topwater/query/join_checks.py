@@ -79,7 +79,7 @@ def check_known(field: str, used: Sequence[str], names: Sequence[str]) -> None:
             raise QueryError(
                 f"{name!r} is not among what the stream contributes",
                 field=field,
-                fix=f"{suggestion(name, names)}; or add it to take",
+                fix=suggestion(name, names, "add it to take"),
             )
 
 

@@ -215,7 +215,7 @@ def _check_column(
         raise QueryError(
             f"the column {name!r} {there}; there are: {', '.join(schema.names)}",
             field=field,
-            fix=f"{suggestion(name, schema.names)}; or rename the column",
+            fix=suggestion(name, schema.names, "rename the column"),
         )
     kind = schema[name].dataType
     if not isinstance(kind, kinds):

@@ -84,18 +84,22 @@ def nearest(name: object, known: Iterable[str], cutoff: float = 0.6) -> str | No
     --------
     >>> nearest("polcy", ["policy", "budget"]), nearest("x", ["policy", "budget"])
     ('policy', None)
+    >>> nearest("rafp", ["rasf", "rapf"])  # of equally near ones, that with two letters swapped
+    'rapf'
     """
     if not isinstance(name, str):
         return None
     # Capitals are told apart nowhere, so that LOG is near to log; of equals the first stays.
     some = list(itertools.islice(known, _MOST))
     plain = {each[:_LONGEST].casefold(): each for each in reversed(some)}
-    close = difflib.get_close_matches(name[:_LONGEST].casefold(), plain, n=1, cutoff=cutoff)
-    return plain[close[0]] if close else None
+    wanted = name[:_LONGEST].casefold()
+    close = difflib.get_close_matches(wanted, plain, n=3, cutoff=cutoff)
+    swapped = [each for each in close if sorted(each) == sorted(wanted)]
+    return plain[(swapped or close)[0]] if close else None
 
 
-def suggestion(name: object, known: Iterable[str]) -> str:
-    """What to write instead of a name that is not known.
+def suggestion(name: object, known: Iterable[str], otherwise: str = "") -> str:
+    """What to write instead of a name that is not known, or what to do otherwise.
 
     Examples
     --------
@@ -103,10 +107,14 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     'did you mean policy?'
     >>> suggestion("x", ["policy", "budget"])
     'use one of: policy, budget'
+    >>> suggestion("buget", ["policy", "budget"], "leave it out")
+    'did you mean budget? Or leave it out'
     """
     names = list(known)
     near = nearest(name, names)
-    return f"use one of: {', '.join(names)}" if near is None else f"did you mean {near}?"
+    if near is not None:
+        return f"did you mean {near}?" + (f" Or {otherwise}" if otherwise else "")
+    return f"use one of: {', '.join(names)}" + (f"; or {otherwise}" if otherwise else "")
 
 
 def unknown(name: object, known: Iterable[str], field: str) -> QueryError:
