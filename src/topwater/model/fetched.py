@@ -25,9 +25,9 @@ class Fetched:
         How long it took.
     why
         For keys that were not answered, what went wrong: one of
-        :data:`~topwater.problems.Problem`, or ``""`` where the source can't tell. For keys that
+        :data:`~topwater.problems.Problem`, or ``""`` where the source can't say. For keys that
         were answered without a number, why: one of :data:`~topwater.problems.Lack`; ``""`` is
-        taken as ``"not_found"``. None if nothing is told of any key.
+        taken as ``"not_found"``. None if nothing is known of any key.
     wait
         After how many seconds the source asks to be asked again, if it said so.
     columns
@@ -36,7 +36,7 @@ class Fetched:
         the first column of numbers. Empty for a source with one value; and where no key was
         answered, it may be empty, too.
     whys
-        By name, why answered keys have nothing in a column, as far as that is told: like ``why``.
+        By name, why answered keys have nothing in a column, as far as that is known: like ``why``.
 
     Examples
     --------

@@ -191,10 +191,9 @@ class Row:
         was fetched (None: never); and the estimated probability that it is still right.
     assumed
         None if the source gave the remote value. Otherwise why it did not, as one of
-        :data:`~topwater.problems.REASONS`, ``"failed"`` where the source can't tell, or
-        ``"never"`` for a key not looked up yet: then ``remote`` is the query's default, the mean
-        of the values known of other keys, or, where nothing is known, None, and the score is made
-        with 0.
+        :data:`~topwater.problems.REASONS`, ``"failed"`` where the source can't say, or
+        ``"never"`` for a key not looked up yet: then ``remote`` is the query's default, the median
+        of the known values, or, where nothing is known, None, and the score is made with 0.
     remotes
         For a query with several remote values: each by its name. Then ``remote`` is None, ``age``
         is that of the oldest of them, ``confidence`` the probability that all are still right, and
@@ -234,13 +233,12 @@ class Freshness:
         unknown to a source that knows others don't count.
     audited, audited_low, audited_high
         With an ``audit``: precision@k by look-ups drawn at random, over the windows of the last 200
-        draws, and between what it lies in 95 of 100 cases; None before there were 30.
+        draws, and its bounds in 95 of 100 cases; None before there were 30.
     doubtful
-        Whether the precision that answers claimed of themselves over these windows is not between
-        the two.
+        Whether the precision that answers claimed over these windows lies outside these bounds.
     noisy
-        Whether the remote side gives another number at each look, however soon: that is noise, and
-        not change, and a setting ``noise`` keeps look-ups from being spent on it.
+        Whether the source gives a different number at each look-up, however soon: that is noise,
+        not change, and the setting ``noise`` keeps look-ups from being spent on it.
     out_of_reach
         For a budget with ``at_most``: whether all of it was spent, and answers are less right than
         asked all the same, on average over the last ones.
@@ -336,7 +334,7 @@ class Answer:
         What the parts of keys and groups are called, where these are tuples.
     problems
         For a query with a remote part: why keys that were asked for brought no usable value, as
-        pairs of one of :data:`~topwater.problems.REASONS` (or ``""`` where the source can't tell)
+        pairs of one of :data:`~topwater.problems.REASONS` (or ``""`` where the source can't say)
         and how many keys.
     looked_up
         For a query with a remote part: what the budget was spent on, the most worthwhile first,
@@ -346,7 +344,7 @@ class Answer:
         and what is left of each quota, by its name.
     notices
         Where changes are pushed: what became of the notices since the answer before, as pairs of a
-        word and how many. ``told`` gave a value, ``stale`` said that one is another now,
+        word and how many. ``told`` gave a value, ``stale`` said that one has changed,
         ``outdated`` were older than what is known, ``late`` came after a window that they would
         have counted for; ``bad_key``, ``bad_time`` and ``bad_value`` could not be read.
     tuned

@@ -12,8 +12,8 @@ _ADVICE = {
         "the accuracy asked for is out of reach: allow more look-ups by at_most, or ask for less"
     ),
     "noisy": (
-        "the remote side gives another number at each look, however soon: that is noise, and a "
-        "setting noise= says how far two looks at the same value may lie apart"
+        "the source gives a different number at each look-up, however soon: that is noise; the "
+        "setting noise= says how far apart two look-ups of the same value may lie"
     ),
     "doubtful": "what answers say of their precision is contradicted by look-ups drawn at random",
 }

@@ -46,18 +46,18 @@ class NoticeSettings:
         there is one, the row's key in ``key``, as Debezium writes them to Kafka.
     key
         The column of the key that is looked up by, or the columns; in an envelope, the field. By
-        default ``key``, or what it is called in the query.
+        default ``key``, or the query's name for it.
     value
-        The column of a remote value, or of each by its name; by default they are called as in the
-        query, or ``value`` if there is one. A null says that a value is another now, and not which.
+        The column of a remote value, or of each by its name; by default they have the query's
+        names, or ``value`` if there is one. A null says that a value has changed, but not to what.
     time
         The column that says when it changed. An envelope says it by itself.
     source
         The column that names the source, if there are several.
     complete
-        Whether every change is told: of all sources, or of those that are named. Then what was told
-        or looked up counts as certain until something else is told, and answers may be exact
-        without a look-up.
+        Whether every change is sent: by all sources, or by those that are named. Then a value that
+        came in a notice or was looked up is certain until the next notice, and answers may be
+        exact without a look-up.
     delay
         How much later than a younger notice one may come, for ``complete``.
 
@@ -129,7 +129,7 @@ class ChangeStream:
     stream
         Batches of notices, as of events; on Spark, a streaming DataFrame.
     form, key, value, time, source, complete, delay
-        How they are written, and what they promise: see :class:`NoticeSettings`.
+        How notices are written, and what they promise: see :class:`NoticeSettings`.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def _check_names(query: TopKQuery) -> None:
 def _check_list_name(query: TopKQuery) -> None:
     if isinstance(query.list, str) and query.list in [*approximate]:
         raise QueryError(
-            f"{query.list!r} may lose what belongs in an answer, and can't tell when it did",
+            f"{query.list!r} may lose what belongs in an answer, and does not know when it did",
             field="list",
             fix="use 'auto' or 'rapf', which are exact, or topwater.standing",
         )

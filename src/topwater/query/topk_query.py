@@ -73,8 +73,8 @@ class TopKQuery:
     k
         How many items an answer has.
     order
-        Which scores are best, ``"largest"`` or ``"smallest"``. By default what the score itself
-        says: the largest, but for distances.
+        Which scores are best, ``"largest"`` or ``"smallest"``. By default the largest, except for
+        distances.
     take
         What the stream contributes. ``"each"``: every event is an item of its own. Or named
         aggregates per key and window, which the score then refers to:
@@ -104,10 +104,10 @@ class TopKQuery:
         values, of one source or more, are a list of :class:`~topwater.replica.joins.join.Join`
         settings: ``[{"remote": ["price", "stock"], "from": "shop"}, …]``.
     where
-        What a key has to fulfil to be ranked, on names of ``take`` and remote values:
-        ``"stock > 0 and trust > 0.2"``. A value that is missing fulfils nothing.
+        The condition a key has to meet to be ranked, over names of ``take`` and remote values:
+        ``"stock > 0 and trust > 0.2"``. A missing value meets none.
     budget
-        What look-ups may cost, if ``refresh`` does not say it: a number for each window, or
+        What look-ups may cost, if ``refresh`` does not say so: a number for each window, or
         settings of :class:`~topwater.replica.joins.allowance.Allowance`, as
         ``{"cost": 100, "deadline": "2 s", "per": {"1 day": 50_000}}``.
     empty_windows
@@ -115,7 +115,7 @@ class TopKQuery:
         counted, so that one wrong date does not cause a million empty answers.
     heartbeat
         A column of booleans, for streams that carry signs of life: a row where it is true is not an
-        event, has no key, and is counted nowhere. It only tells the time.
+        event, has no key, and is counted nowhere. It only moves the time.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class Budget:
     fetches
         The number of keys per window; None for no limit.
     deadline
-        Or: so long after a window's close its answer must be out: milliseconds, or a duration such
+        Or: how long after a window's close its answer must be out: milliseconds, or a duration such
         as ``"2 s"``. The number of fetches follows from what fetches have cost so far.
     carry_over
         Keep what a window did not need for later ones, up to three windows' worth. For quotas;
@@ -71,8 +71,8 @@ class Budget:
         With ``at_most`` it is a set-point, and decides how much is spent.
     at_most
         Fetch as few keys as make answers as right as ``accuracy`` says, on average over windows,
-        and never more than so many for one. What is right follows from the aim of the policy:
-        precision@k for ``"accuracy"``, nDCG@k for ``"relevance"``. A deadline may stand beside it.
+        and never more than this many for one. What is right follows from the aim of the policy:
+        precision@k for ``"accuracy"``, nDCG@k for ``"relevance"``. There may be a deadline too.
 
     Examples
     --------

@@ -67,12 +67,13 @@ class RefreshSettings:
     seed
         For the policies that draw at random.
     audit
-        What share of the look-ups goes to keys drawn at random, to tell how right answers are
-        without any belief: 0 to 0.5. See ``audited`` of :class:`~topwater.model.Freshness`.
+        What share of the look-ups goes to keys drawn at random, to measure how right answers are
+        without trusting any belief: 0 to 0.5. See ``audited`` of
+        :class:`~topwater.model.Freshness`.
     noise
-        How far looks at the same remote value lie apart: a standard deviation, or a share of the
-        value such as ``"2 %"``. What differs by no more than three of them is not taken for a
-        change, and the value stays as it is remembered. None if all differences are changes.
+        How far apart look-ups of the same remote value lie: a standard deviation, or a share of
+        the value such as ``"2 %"``. What differs by no more than three of them is not taken for a
+        change, and the remembered value stays. None if all differences are changes.
     hint
         Whether an event of a key is taken for a hint that its remote value changed. How good a
         hint is learnt; it serves ``worth`` and the estimates.
