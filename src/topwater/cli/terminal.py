@@ -78,7 +78,7 @@ def plain_errors(debug: bool = False) -> Iterator[None]:
 
 
 def _show_traceback(error: BaseException, wanted: bool) -> None:
-    """Where an error comes from, without what a library may have told of an address."""
+    """Where an error comes from, without what a library may have said of an address."""
     if wanted:
         typer.echo(redacted("".join(traceback.format_exception(error))), err=True)
 
@@ -92,7 +92,7 @@ def _end_output() -> None:
 
 
 def _drop_output() -> None:
-    """Who read our output is gone, and what Python still holds of it has nowhere to go."""
+    """The reader of our output is gone, and what Python still holds of it has nowhere to go."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -155,6 +155,6 @@ def cause(error: BaseException) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text without its line breaks, and without what is too much of it."""
+    """The text without its line breaks, cut where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

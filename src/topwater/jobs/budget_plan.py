@@ -26,13 +26,13 @@ from topwater.scoring.accuracy import ndcg, precision
 from topwater.validation import span
 
 BUDGETS = (1, 3, 7, 15)
-"""What is tried where nothing is said."""
+"""What is tried by default."""
 
 _DAY: Millis = 86_400_000
 _BELOW = 50  # places after the k-th: what is further down has no gain that could be told from none
 _NO_LIMIT = 1_000_000_000
 _STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-"""How long the entries of caches live that are tried, in steps of the window."""
+"""How long entries live in the caches that are tried, in steps of the window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Trials:
         return len({end for end, _ in self._truth})
 
     def with_budget(self, budget: int) -> Trial:
-        """What so many look-ups a window bring."""
+        """What this many look-ups a window bring."""
         old = self._refresh.budget
         # A set-point has no number of look-ups to carry over.
         carry_over = old.carry_over and old.set_point is None
@@ -191,12 +191,12 @@ class Trials:
         return self._trial(replace(self._refresh, budget=new))
 
     def with_accuracy(self, accuracy: float, at_most: int) -> Trial:
-        """What as few look-ups bring as reach an accuracy, and what they cost."""
+        """What the fewest look-ups that reach an accuracy bring, and what they cost."""
         new = Budget(accuracy=accuracy, at_most=at_most)
         return self._trial(replace(self._refresh, budget=new))
 
     def with_cache(self, ttl: Millis) -> Trial:
-        """What a cache brings that reads anew whatever is older."""
+        """What a cache brings that rereads whatever is older."""
         return self._trial(
             replace(self._refresh, policy=f"ttl:{ttl} ms", budget=Budget(_NO_LIMIT), memory=None)
         )

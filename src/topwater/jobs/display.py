@@ -191,7 +191,7 @@ class Display:
         self._status = None
 
     def reads(self, batch: int, rows: int) -> None:
-        """A micro-batch of so many rows was read, or is still the last one."""
+        """A micro-batch with this many rows was read, or is still the last one."""
         if batch != self._batch:
             self._batch, self._rows = batch, self._rows + rows
         if self._status is not None and self._rows:

@@ -124,7 +124,7 @@ class Written:
 
 
 def _elsewhere(name: str, place: Place) -> str:
-    """Where a setting is that was looked for in the wrong table; empty if it is nowhere."""
+    """The place of a setting that was looked for in the wrong table; empty if there is none."""
     from topwater.jobs.setting_places import place_of
 
     found = place_of(name, ".".join(place)) if place else ""

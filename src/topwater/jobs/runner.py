@@ -1,4 +1,4 @@
-"""Carries out a job on Spark, until it is stopped, or once over what is there."""
+"""Runs a job on Spark, until it is stopped, or once over what is there."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def run(
 
 
 def _require_usable(job: Job, display: Display) -> None:
-    """Raise ``SourceError`` if not one look-up of the whole run was of use."""
+    """Raise ``SourceError`` if no look-up of the whole run was of use."""
     summary = display.summary
     if summary.problem and summary.usable <= 0:
         raise SourceError(

@@ -37,7 +37,7 @@ def tables() -> Mapping[str, tuple[str, ...]]:
 
 
 def place_of(name: str, table: str) -> str:
-    """Where a setting stands that is not in a table: ``"query.refresh.budget"``; empty if nowhere.
+    """Where a setting that a table lacks belongs: ``"query.refresh.budget"``; empty if nowhere.
 
     Tables inside that table come first. One that the table has for another kind stays there.
 

@@ -24,11 +24,11 @@ _LOOK = 0.1  # seconds
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: somebody else stopped it."""
+    """SIGTERM: stopped from outside."""
 
 
 class StopFlag(threading.Event):
-    """Is set when the user wants an end."""
+    """Set when the user wants an end."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -52,7 +52,7 @@ _ALLOWED = {
     "console": (),
 }
 _FORMATS = ("avro", "bigquery", "delta", "hudi", "iceberg", "jdbc", "mongodb", "noop", "text")
-"""Formats of Spark that people know, and that are not kinds of ours."""
+"""Well-known formats of Spark that are not kinds of ours."""
 _NESTED = ("array", "map", "struct")
 
 

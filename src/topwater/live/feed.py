@@ -1,4 +1,4 @@
-"""The last windows, kept once for all who watch.
+"""The last windows, kept once for all watchers.
 
 Nobody has a queue: a watcher has a place in the one history, and takes what is newer. So a slow
 watcher never holds up the stream and costs no memory; if it falls behind the history, it goes on

@@ -64,12 +64,12 @@ class Fetched:
 
     @staticmethod
     def nothing(count: int) -> Fetched:
-        """So many keys that were answered, and have no value."""
+        """A number of keys that were answered, and have no value."""
         return Fetched(np.full(count, np.nan), np.ones(count, np.bool_))
 
     @staticmethod
     def failed(count: int, why: str, seconds: float = 0.0) -> Fetched:
-        """So many keys that were not answered, all for the same reason."""
+        """A number of keys that were not answered, all for the same reason."""
         lost = np.full(count, np.nan)
         return Fetched(lost, np.zeros(count, np.bool_), seconds, np.full(count, why, object))
 

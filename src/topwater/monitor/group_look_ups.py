@@ -76,11 +76,11 @@ class GroupLookUps:
         self._purse.seconds_per_fetch = facts["seconds_per_fetch"]
 
     def _in_time(self, seconds: float | None) -> int | None:
-        """How many keys can be looked up in so many seconds: one at least, or nothing is learnt."""
+        """How many keys can be looked up in this time: one at least, or nothing is learnt."""
         return None if seconds is None else max(1, self._purse.fetches_within(seconds))
 
     def _looked_up(self, window: int, demands: Sequence[Demand], most: int | None) -> list[Fetched]:
-        """What came for the first keys of each demand, and of at most so many keys."""
+        """What came for the first keys of each demand, up to a number of keys."""
         came: dict[int, Fetched] = {}
         for rows in _by_kind(demands):
             granted = grant([demands[at] for at in rows], window, most)

@@ -279,7 +279,7 @@ class GroupedMonitor(NothingHeard):
         return self._logs[group]
 
     def _follow(self, group: Key, size: int) -> None:
-        """Follow a group's changes from now on, if all of it takes so many bytes that this pays."""
+        """Follow a group's changes from now on, if it is large enough for this to pay."""
         if self._followed and size >= LARGE:
             self._log_of(group, self._monitors[group])
 

@@ -47,7 +47,7 @@ class NoticeLog:
         return int(self._windows.pane_of(np.array([max(closed, self._windows.start) + 1]))[0])
 
     def image_size(self, strand: Strand) -> int | None:
-        """When there are so many pieces that naming them costs more than an image."""
+        """The number of pieces from which naming them costs more than an image."""
         return strand.logged + strand.imaged if strand.crowded else None
 
     def image(self, low: int, high: int) -> Content | None:

@@ -191,7 +191,7 @@ class RowLog:
             recorded[rows] = getattr(self._replica, name).data[rows]
 
     def _full(self, rows: IntArray) -> Columns:
-        """Whole rows, which need not be known to whoever reads it."""
+        """Whole rows, which the reader need not know."""
         columns = {_NEW + name: recorded[rows] for name, recorded in self._recorded.items()}
         return columns | _of_keys(self._replica.keys(self._slots(rows)))
 

@@ -104,7 +104,7 @@ class Strand:
 
     @property
     def crowded(self) -> bool:
-        """Whether there are so many pieces that naming them all costs more than an image."""
+        """Whether naming all pieces costs more than an image."""
         return len(self.pieces) > _PIECES + (self.logged + self.imaged) // _PIECE
 
     @property

@@ -170,7 +170,7 @@ def _client(verify: bool | str) -> httpx.AsyncClient:
 
 
 def _abandon(client: httpx.AsyncClient, process: int) -> None:
-    """Close the connections of a source that nobody holds any more, without waiting."""
+    """Close the connections of a source that is no longer held, without waiting."""
     if process == os.getpid():
         let_run(client.aclose())
 

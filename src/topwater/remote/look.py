@@ -182,7 +182,7 @@ def keys_of(key: Key) -> KeyArray:
 
 
 def excerpt(text: str | bytes, secrets: Iterable[str] = ()) -> str:
-    r"""The beginning of what somebody else said: on one line, without secrets, steering nothing.
+    r"""The beginning of a foreign text: on one line, without secrets, steering nothing.
 
     Examples
     --------

@@ -244,7 +244,7 @@ class RedisSource:
         return SourceError(f"{lead}: {told}" if told else lead, field="url", fix=fix)
 
     def _lost(self, key: Key, error: BaseException, told: str) -> SourceError:
-        """A key that holds something else than is read, or is on another server."""
+        """A key that holds something other than what is read, or is on another server."""
         if not str(error).startswith("WRONGTYPE") and self._lookup.reader is None:
             return self._error(error, connecting=False)
         if self._lookup.reader is not None:

@@ -267,7 +267,7 @@ class SqlSource:
         return self._kind
 
     def take_keys(self, columns: Sequence[str]) -> None:
-        """Raise unless it can be asked by keys of so many columns."""
+        """Raise unless it can be asked by keys of this many columns."""
         own = self._lookup.keys
         if len(own) != len(columns):
             where = f"by {', '.join(own)}" if self._lookup.query is None else "by one column"

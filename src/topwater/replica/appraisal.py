@@ -324,5 +324,5 @@ def _blocks(rows: IntArray, size: int = BLOCK) -> list[IntArray]:
 
 
 def _nth_best(worth: FloatArray, most: int) -> float:
-    """The worth that so many have at the least; 0 if there are not as many."""
+    """The worth that this many have at least; 0 if there are fewer."""
     return 0.0 if len(worth) < max(1, most) else nth_greatest(worth, max(1, most))

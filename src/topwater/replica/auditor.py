@@ -73,7 +73,7 @@ class Auditor:
     def draw(
         self, view: WindowView, scores: FloatArray, proposal: Proposal, elected: IntArray, most: int
     ) -> Drawn | None:
-        """Keys beside those elected, at most so many; None if it is not the turn of this window.
+        """Keys beside those elected, up to a number; None if it is not the turn of this window.
 
         O(keys) where it is.
         """

@@ -303,7 +303,7 @@ class Purse:
             self.seconds_per_fetch += 0.3 * (cost - self.seconds_per_fetch)
 
     def _offered(self, count: float) -> float:
-        """The worth that so many offers reached; within a bin they are taken for evenly spread."""
+        """The worth that this many offers reached; a bin's are taken for evenly spread."""
         above = np.cumsum(self._offers[::-1])[::-1]
         enough = np.flatnonzero(above >= count)
         if not len(enough):

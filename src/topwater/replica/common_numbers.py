@@ -22,7 +22,7 @@ Numbers = Mapping[str, Any]
 
 
 def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
-    """Those of all shards together, which remember so many rows."""
+    """Those of all shards together, by how many rows they remember."""
     values = [part["values"] for part in parts]
     # A shard that has seen more pairs of values knows more.
     weights = np.array([PAIRS if each["sums"] is None else each["sums"][0] for each in values])
@@ -36,7 +36,7 @@ def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
 
 
 def divided_numbers(whole: Numbers, shard: Shard, rows: int) -> dict[str, Any]:
-    """The part of one shard, which remembers so many rows."""
+    """The part of one shard, by how many rows it remembers."""
     return {
         "purse": _divided_purse(whole["purse"], shard),
         "arrivals": rows,

@@ -23,7 +23,7 @@ a value."""
 _SAMPLED = 1_024
 _DEEP = 4
 _FURTHER = 8
-"""So many more places than are shown are told apart: what is beyond counts nothing."""
+"""How many places beyond those shown are distinguished: what is beyond counts nothing."""
 
 
 class Estimates:

@@ -181,7 +181,7 @@ class KeySlots:
         self._count = int(np.count_nonzero(self._uses != FREE))
 
     def _reserve(self, least: int) -> None:
-        """Have at least so many slots."""
+        """Make room for at least this many slots."""
         size = self.capacity
         while size < least:
             size *= 2
@@ -219,7 +219,7 @@ class _Store(Protocol):
     kind: pa.DataType
 
     def __init__(self, size: int) -> None:
-        """With so many slots."""
+        """The same with this many slots."""
 
     def hashes(self, keys: pa.Array, seed: np.uint64) -> Hashes:
         """The hash of each key."""
@@ -248,7 +248,7 @@ class _Store(Protocol):
         """The keys in these slots are gone."""
 
     def reserve(self, size: int) -> None:
-        """Have so many slots."""
+        """Make room for this many slots."""
 
 
 class _WholeKeys:

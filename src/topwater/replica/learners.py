@@ -20,7 +20,7 @@ from topwater.replica.terms import Terms
 from topwater.replica.worth import Worth
 
 SAMPLE = 4_096
-"""From so many keys it is found what all keys have in common."""
+"""How many keys it takes to find what all keys have in common."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 

@@ -102,7 +102,7 @@ class NoiseWatch:
 
     @property
     def noisy(self) -> bool:
-        """Whether looks always differ, and no more after a long time than after a short one."""
+        """Whether look-ups always differ, and no more after a long time than after a short one."""
         count, differed, off, seconds = self.sums.T
         if count.min() < _FEWEST or (differed / count).min() < _ALWAYS:
             return False

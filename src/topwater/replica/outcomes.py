@@ -15,7 +15,7 @@ from topwater.replica.terms import Terms
 from topwater.replica.window_view import WindowView
 
 Curve = Callable[[int], float]
-"""How right an answer is expected to be after the first so many look-ups."""
+"""How right an answer is expected to be after each number of look-ups."""
 
 
 class Outcomes:

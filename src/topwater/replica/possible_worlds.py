@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WORLDS = 128
 _SORTED = 200
-"""For so many keys a world, sorting it is faster than counting who is above each."""
+"""From how many keys a world on sorting it is faster than counting who is above each."""
 
 
 @dataclass(frozen=True, slots=True)

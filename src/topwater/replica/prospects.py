@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HORIZON = 6
 _DECAY = 0.8
 MOST_LATER = float((_DECAY ** np.arange(1, _HORIZON + 1)).sum())
-"""In so many later answers a fresh value is used at the most."""
+"""In how many later answers a fresh value is used at most."""
 
 _FEW = 64
 _SMALL = 2_048

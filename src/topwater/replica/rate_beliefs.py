@@ -15,7 +15,7 @@ _RATES = 24
 _PRIOR_WEIGHT = 2.0
 _CHANCES = (0.0, 0.05, 0.15, 0.35, 0.65, 0.95)
 _HOUR, _STEPS = 3_600.0, 60
-"""What a key was like is half forgotten after so long, and not before so many steps."""
+"""After how long what a key was like is half forgotten, and the least number of steps for it."""
 
 _LEAST_LOG = -40.0
 _PARTS = 2.0**30
@@ -97,7 +97,7 @@ class RateBeliefs:
         return np.asarray(kept * own + (1.0 - kept) * self.prior)
 
     def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
-        """The probability that a value differs by now, so long and so many hints after a fetch."""
+        """The probability that a value has changed, by its age and the hints since."""
         found = np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
         return np.where(hinted >= TOLD, 1.0, found) if self.told else found
 

@@ -14,7 +14,7 @@ from topwater.replica.key_slots import grown
 
 _LEAST = 16
 _MANY = 4_096
-"""What is found for so many slots is kept until others are asked for."""
+"""The number of slots for which what is found is kept until others are asked for."""
 
 
 class SlotRows:
@@ -179,7 +179,7 @@ class SlotColumn:
         self._rows.touch(rows)
 
     def reserve(self, size: int) -> None:
-        """Have so many rows."""
+        """Make room for this many rows."""
         if size > len(self.data):
             self.writes += 1
             self.data = grown(self.data, max(size, 2 * len(self.data)), self.empty)

@@ -39,7 +39,7 @@ class TimeLeft:
         return deadline - (self._clock.now() - self._started + self._reserve(deadline))
 
     def end_fetch(self, seconds: float = 0.0) -> None:
-        """All is fetched, by its own account in so many seconds; what follows is ranking."""
+        """All is fetched, by its own account in this many seconds; what follows is ranking."""
         if isinstance(self._clock, _Standing):
             self._clock.time += seconds
         self._fetched = self._clock.now()

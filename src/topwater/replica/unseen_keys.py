@@ -1,4 +1,4 @@
-"""Keys of a window that were never read: so many that they are weighed by the cell, not by the key.
+"""Keys of a window that were never read: too many to be weighed but by the cell.
 
 A cell holds the keys whose scores with the same value would be nearly the same. What a look-up of
 one of them is worth is found once for all, over the whole distribution of values.
@@ -22,7 +22,7 @@ _FINE, _COARSE = 19, 20
 
 _CELLS = 2**13
 _THINNED = 6.0
-"""No share of a world is more than so many times the usual one; hardly any would be."""
+"""How many times the usual one a share of a world may be; hardly any would be more."""
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,10 @@ _GREATEST, _GREATEST_KEPT = 1e140, 1e38
 _LEVEL_PRIOR = 0.5
 _MOST_SEEN = 20.0
 _TRUST = (2.0, 50.0)
-"""With so many residuals a key's own scale counts as much as that of all keys: what is tried."""
+"""With how many residuals a key's own scale counts as much as that of all keys: what is tried."""
 
 _NEAR = 1.0
-"""Up to so many times its scale a value is near to its level."""
+"""Up to how many times its scale a value is near its level."""
 
 _MOST_WEIGHT = 3.0
 _FEWEST_GAPS = 8.0
@@ -227,7 +227,7 @@ class WaysToMove:
     def at(
         self, slots: IntArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
     ) -> Moved:
-        """What these values could be, after so many changes in so many seconds."""
+        """What these values could be, after a number of changes in a number of seconds."""
         keys = self._keys.at(slots)
         seconds = np.where(np.isfinite(seconds), seconds, 0.0)
         center, scale, ring = self._predicted(keys, values, changes, seconds)
@@ -237,7 +237,7 @@ class WaysToMove:
         return Moved(center, scale, weight, ring, self._draws(), self._quantiles())
 
     def observe(self, polls: Polls, changes: FloatArray) -> None:
-        """Learn from the values that changed, after so many changes as are to be expected."""
+        """Learn from the values that changed, after as many changes as are to be expected."""
         finite = np.isfinite(polls.before) & np.isfinite(polls.after)
         moved, stayed = polls.changed & finite, ~polls.changed & finite
         if not finite.any():

@@ -65,12 +65,12 @@ class Worth:
     def stale(
         self, slots: IntArray, now: Millis, fetched: IntArray, hinted: IntArray
     ) -> FloatArray:
-        """The probability that a value differs by now from what was fetched."""
+        """The probability that a value has changed since it was fetched."""
         seconds = seconds_since(fetched, now)
         return self.rates.stale(self.rates.of(slots, seconds), seconds, hinted)
 
     def moved(self, slots: IntArray, values: FloatArray, passed: Passed) -> Moved:
-        """What values could be by now, if they differ from these."""
+        """What values could be now, if they have changed."""
         moved = self.values.at(slots, values, passed.changes, passed.seconds)
         unseen = np.isinf(passed.seconds)
         if not unseen.any() or not passed.population.usable:

@@ -125,7 +125,7 @@ def _places(scale: _Scale, places: Sequence[str], label: str) -> list[str]:
 
 
 def _every(places: Sequence[str], room: int) -> int:
-    """Which places are named: every so many, so that names do not meet."""
+    """Which places are named: so few that names do not meet."""
     widest = 12 + 6 * max(map(len, places), default=0)
     return math.ceil(len(places) / min(_MOST_TICKS, max(1, room // widest))) or 1
 

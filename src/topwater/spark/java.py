@@ -1,4 +1,4 @@
-"""Find a Java that Spark can run on: the machine's own, else the one of the ``java`` extra."""
+"""Find a Java that Spark can run on: the machine's own, or the one of the ``java`` extra."""
 
 from __future__ import annotations
 

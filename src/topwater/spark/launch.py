@@ -1,4 +1,4 @@
-"""Start a query after checking, in seconds, what would else fail in its first micro-batch."""
+"""Start a query after checking, in seconds, what would otherwise fail in its first micro-batch."""
 
 from __future__ import annotations
 

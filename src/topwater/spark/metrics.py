@@ -1,4 +1,4 @@
-"""How a running query does: one :class:`Progress` per micro-batch, printed or exported.
+"""How a running query is doing: one :class:`Progress` per micro-batch, printed or exported.
 
 Spark observes the answers as they leave the stateful stage; a listener on the driver gets what it
 saw, with Spark's own figures, when a micro-batch is done.
@@ -272,7 +272,7 @@ class Watch:
 
 
 def watch(spark: SparkSession, to: Take | str | Path = print) -> Watch:
-    """Tell how the queries of a session do, micro-batch by micro-batch.
+    """Report how the queries of a session do, micro-batch by micro-batch.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ def rescale(
 
 
 class _Wanted(NamedTuple):
-    """What a checkpoint is to be for: a query, with so many shards and tasks."""
+    """What a checkpoint is to be for: a query, with its numbers of shards and tasks."""
 
     query: TopKQuery
     shards: int

@@ -25,7 +25,7 @@ Parcel: TypeAlias = bytes | str
 
 
 def parcel(value: object, spark: SparkSession) -> Parcel:
-    """A value made ready to travel, also one whose class was defined in a notebook."""
+    """A value made ready to travel, even one whose class was defined in a notebook."""
     made: bytes = cloudpickle.dumps(value)  # type: ignore[no-untyped-call]
     if len(made) <= _MOST:
         return made

@@ -198,7 +198,7 @@ def _slice(columns: dict[str, Any], first: int, last: int) -> dict[str, Any]:
 
 
 def _ordered(events: pa.Table) -> pa.Table:
-    """By time; at the same time by the order given, else by key; and last by all else."""
+    """By time; at the same time by the order given, otherwise by key; and last by all else."""
     times = events.column(TIME).to_numpy() if events.num_rows else np.empty(0, np.int64)
     if np.all(np.diff(times) > 0):
         return events

@@ -81,7 +81,7 @@ def rdf(
 
 
 def moved(rows: DataFrame, time: str, by: str) -> DataFrame:
-    """Rows whose time is later by so many milliseconds."""
+    """Rows whose time is later by this many milliseconds."""
     column = F.col(f"`{time}`")
     if rows.schema[time].dataType.typeName() == "long":
         return rows.withColumn(time, column + F.col(by))

@@ -65,7 +65,7 @@ class BlockIndex:
         end: int,
         queries: int = _MANY,
     ) -> Block:
-        """Take the rows from ``first`` to ``end`` for the block, on behalf of so many queries."""
+        """Take the rows from ``first`` to ``end`` for the block, on behalf of this many queries."""
         narrow_block(columns, first, end, self._least, self._most, self._narrow)
         few = self.mode == WHERE_IT_PAYS and queries < _MANY
         mode = NO_INDEX if few else self.mode

@@ -151,7 +151,7 @@ class MqttFeed(Feed):
 
 
 class _Silent(ConnectionError):
-    """Somebody is there who does not answer."""
+    """Somebody is there, but does not answer."""
 
 
 class _Connection:

@@ -101,7 +101,7 @@ class Stepped:
 
 
 def structure(name: str, windows: Windows, k: int) -> Structure:
-    """An empty structure by its registry name, for windows of so many panes.
+    """An empty structure by its registry name, for windows of this many panes.
 
     Examples
     --------

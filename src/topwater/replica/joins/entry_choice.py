@@ -14,7 +14,7 @@ from topwater.replica.population import FEWEST
 from topwater.windows import Windows
 
 JUDGED = 256
-"""So many rows beside those shown are weighed one by one, and so many that might rise to them."""
+"""How many rows beside those shown are weighed one by one, and how many that might rise to them."""
 
 _TRIFLE = 1e-9
 _EXPLORED = 0.03

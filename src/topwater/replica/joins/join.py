@@ -95,7 +95,7 @@ class Join:
         return self.default.get(name) if isinstance(self.default, Mapping) else self.default
 
     def costs(self, look_ups: int, most: int | None) -> float:
-        """What so many look-ups cost, if a request has at most so many keys.
+        """What a number of look-ups costs, if a request has at most ``most`` keys.
 
         Examples
         --------

@@ -84,7 +84,7 @@ class JoinSettings:
 
     @staticmethod
     def meant(given: Any) -> bool:
-        """Whether what somebody gave as ``refresh`` is more than one value of one source."""
+        """Whether what was given as ``refresh`` is more than one value of one source."""
         if isinstance(given, JoinSettings | list | tuple):
             return True
         if not isinstance(given, Mapping):

@@ -14,7 +14,7 @@ NO_LIMITS: Frozen[float] = Frozen()
 """Amounts by spans of time where there are none."""
 
 _PARTS = 1_000
-"""Into so many parts a span is divided: what was spent in one of them is remembered together."""
+"""How many parts a span is divided into: what was spent in one of them is remembered together."""
 
 
 class Quota:

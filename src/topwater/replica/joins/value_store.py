@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 
 class Drifts(NamedTuple):
-    """What values of some entries could be by now: how likely they moved, and whereto."""
+    """What values of some entries could be now: how likely they moved, and where to."""
 
     value: FloatArray
     stale: FloatArray
@@ -100,7 +100,7 @@ class ValueStore:
             self.learners.meet(replica.numbers())
 
     def drifts(self, slots: IntArray, now: Millis) -> Drifts:
-        """What the values of some entries could be by now."""
+        """What the values of some entries could be now."""
         beliefs, replica = self.learners.beliefs, self.replica
         value = self.values.of_slots(slots)
         usual = np.where(np.isnan(value), beliefs.values.mean, value)

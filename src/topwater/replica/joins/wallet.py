@@ -118,7 +118,7 @@ class Wallet:
         return min(join.cost for join in self._joins) - _ROUNDED
 
     def _price(self, join: int, before: int) -> float:
-        """What one look-up more costs, after so many."""
+        """What one more look-up costs, after a number of them."""
         most = self._most[join]
         opens = before == 0 if most is None else before % most == 0
         return self._joins[join].cost + (self._joins[join].request_cost if opens else 0.0)
@@ -152,7 +152,7 @@ class Wallet:
         return spent
 
     def cost(self, join: int, count: int) -> float:
-        """What so many look-ups of a join cost."""
+        """What a number of look-ups of a join costs."""
         return self._joins[join].costs(count, self._most[join])
 
     def left(self, now: Millis) -> tuple[tuple[str, float], ...]:
