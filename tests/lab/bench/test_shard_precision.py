@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
-from topwater_lab.bench.shard_precision import ShardPoint, World, answers_of, shard_rows
+import pytest
+from typer.testing import CliRunner
+
+from topwater_lab.bench import bench_commands, shard_precision
+from topwater_lab.bench.shard_precision import Effort, ShardPoint, World, answers_of, shard_rows
 
 SMALL = ShardPoint(keys=120, budget=6, windows=40, warm_up=20)
 
@@ -21,6 +25,23 @@ def test_one_purse_is_as_precise_as_one_shard_and_an_even_split_is_not() -> None
     assert even["ratio_to_one"] < 0.92
     assert joint["ratio_to_one"] > 0.97
     assert max(row["most_fetched"] for row in rows) <= SMALL.budget
+
+
+def test_the_command_prints_json_or_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = ShardPoint(keys=40, budget=4, windows=14, warm_up=4)
+    monkeypatch.setattr(shard_precision, "QUICK", Effort((tiny,), (2,), seeds=1))
+    result = CliRunner().invoke(bench_commands.app, ["shards", "--quick", "--json", "--quiet"])
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert [(row["purse"], row["shards"]) for row in report["rows"]] == [
+        ("joint", 1),
+        ("even", 2),
+        ("joint", 2),
+    ]
+    assert report["targets"][1]["reached"], "no window costs more than its budget"
+    shown = CliRunner().invoke(bench_commands.app, ["shards", "--quick", "--quiet"])
+    assert shown.exit_code == 0, shown.output
+    assert "targets of shards" in shown.output
 
 
 @pytest.mark.soak
