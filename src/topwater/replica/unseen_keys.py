@@ -1,4 +1,4 @@
-"""Keys of a window that were never read: too many to be weighed but by the cell.
+"""Keys of a window that were never read: too many to weigh one by one, so cells are weighed.
 
 A cell holds the keys whose scores with the same value would be nearly the same. What a look-up of
 one of them is worth is found once for all, over the whole distribution of values.
