@@ -36,6 +36,8 @@ def test_a_budget_of_one_value_means_the_same() -> None:
     assert Allowance.of(Budget(9, accuracy=0.8)) == Allowance(9, accuracy=0.8)
     with pytest.raises(QueryError, match="only a quota keeps"):
         Allowance.of(Budget(9, carry_over=True))
+    with pytest.raises(QueryError, match="only a query with one remote value"):
+        Allowance.of(Budget.of({"accuracy": 0.95, "at_most": 50}))
 
 
 @pytest.mark.parametrize(
@@ -47,6 +49,9 @@ def test_a_budget_of_one_value_means_the_same() -> None:
         ({"deadline": 0}, "at least 1"),
         ({"accuracy": 2}, "at most 1"),
         ({"costs": 3}, "did you mean cost"),
+        ({"fetches": 3, "cost": 4}, "given twice"),
+        ({"fetches": 3, "carry_over": True}, "only a quota keeps"),
+        ({"accuracy": 0.9, "at_most": 50}, "only a query with one remote value"),
     ],
 )
 def test_what_can_not_be_is_refused(given: Any, problem: str) -> None:

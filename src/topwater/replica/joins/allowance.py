@@ -111,6 +111,7 @@ class Allowance:
             return _of_budget(given)
         if isinstance(given, Mapping):
             settings = {name: _number(each, name) for name, each in given.items()}
+            _require_for_several(settings)
             if "fetches" in settings:
                 settings["cost"] = settings.pop("fetches")
             return made_from(Allowance, settings, "budget")
@@ -132,12 +133,29 @@ def _number(given: Any, name: str) -> Any:
     return None if whole and isinstance(given, str) and given == UNLIMITED else given
 
 
-def _of_budget(budget: Budget) -> Allowance:
-    """The same for several values: a look-up costs 1."""
-    if budget.carry_over:
+def _require_for_several(settings: Mapping[str, Any]) -> None:
+    """Raise for what only a budget for one remote value can have."""
+    if settings.get("carry_over"):
         raise QueryError(
             "only a quota keeps what was not spent, where there are several remote values",
             field="budget.carry_over",
             fix='write budget={"per": {"1 h": 400}}, which keeps up to the whole amount',
         )
+    if settings.get("at_most") is not None:
+        raise QueryError(
+            "only a query with one remote value spends as little as an accuracy needs",
+            field="budget.at_most",
+            fix='write budget={"cost": 50, "accuracy": 0.95}, which marks what is less right',
+        )
+    if {"cost", "fetches"} <= settings.keys():
+        raise QueryError(
+            "is given twice: as cost, and as fetches",
+            field="budget.cost",
+            fix="leave out fetches",
+        )
+
+
+def _of_budget(budget: Budget) -> Allowance:
+    """The same for several values: a look-up costs 1."""
+    _require_for_several({"carry_over": budget.carry_over, "at_most": budget.at_most})
     return Allowance(budget.fetches, budget.deadline, accuracy=budget.accuracy)
