@@ -113,6 +113,9 @@ class Source(Protocol):
     ``take_keys(columns)``
         Is told before a query begins which columns of the stream its keys have, and raises
         ``QueryError`` if it can't be asked by these. Keys of several columns are tuples.
+    ``key_kind``
+        ``"text"`` or ``"number"``, if all its keys are texts, or whole numbers: a stream that asks
+        it by the other is refused.
     ``most``
         The most keys that one fetch may have.
     ``punctual``

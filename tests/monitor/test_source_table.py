@@ -81,6 +81,14 @@ def test_sources_are_asked_at_the_same_time() -> None:
     table.close()
 
 
+def test_what_a_request_has_is_known_of_a_source_that_takes_any_number() -> None:
+    """A request may have a cost of its own, and a service is sent several of them."""
+    batched = remote.stack(VENDORS, per_request=3)
+    assert batched.most is None
+    table = SourceTable({"a": batched, "b": VENDORS})
+    assert [table.most(name) for name in "ab"] == [3, None]
+
+
 def test_it_can_be_sent_to_another_process() -> None:
     again = pickle.loads(pickle.dumps(SourceTable({"a": VENDORS})))  # noqa: S301
     (got,) = again.fetch([("a", np.array([7]))], 0, None)

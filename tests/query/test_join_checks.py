@@ -47,6 +47,12 @@ TAKE = {"sold": "count", "vendor": "last(vendor)", "title": "last(title)"}
             "'price' is itself looked up",
             "let the source join",
         ),
+        (
+            {"refresh": [JOINS[0], {**JOINS[1], "key": "maker"}]},
+            "refresh.key",
+            "'maker' is itself looked up",
+            "let the source join",
+        ),
         ({"list": "panes+n"}, "list", "", "leave it out"),
         ({"take": "each"}, "take", "remote values belong to keys", "last(amount)"),
     ],

@@ -20,11 +20,12 @@ from topwater.model.key_form import UNKNOWN
 from topwater.monitor.columns import Batch, as_table, require_column
 from topwater.monitor.grouped import GroupedMonitor, ranking_monitor
 from topwater.monitor.key_columns import form_of, known, with_keys_inside
+from topwater.monitor.key_kinds import require_kinds
 from topwater.monitor.loop import OnMiss, TopKMonitor
 from topwater.monitor.notice_reader import read_notices
 from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.reduction import PartialBatch
-from topwater.monitor.remote_part import remote_part
+from topwater.monitor.remote_part import JoinedPart, remote_part
 from topwater.monitor.source_table import Sources, SourceTable
 from topwater.monitor.tuned_state import query_of
 from topwater.protocols import Clock
@@ -153,6 +154,7 @@ class KeyedMonitor:
         for each in self._asked:
             each.take_keys(query.key_columns)
         self._remote = remote_part(query, given, clock)
+        self._kinds_known = False
         self._forms = Forms.of(query)
         self._monitor = self._built(inner_query(query, *self._forms))
         if state is not None:
@@ -176,6 +178,9 @@ class KeyedMonitor:
         table = as_table(batch)
         if not table.num_columns and not table.num_rows:
             return
+        if isinstance(self._remote, JoinedPart) and not self._kinds_known:
+            require_kinds(self.query, self._remote.source.sources, table.schema)
+            self._kinds_known = bool(table.num_rows)
         forms = self._forms.after(table)
         monitor, inner = self._monitor, inner_query(self.query, *forms)
         if inner != monitor.query:

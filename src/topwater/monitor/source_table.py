@@ -69,7 +69,7 @@ class SourceTable:
 
     def most(self, source: str) -> int | None:
         """How many keys one request may have; None for any number."""
-        return self.sources[source].most
+        return self.sources[source].per_request
 
     def fetch(
         self, asked: Sequence[tuple[str, KeyArray]], now: Millis, deadline: float | None

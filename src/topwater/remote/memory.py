@@ -58,6 +58,12 @@ class MemorySource:
         why = self._why(asked, got.values)
         return Fetched(got.values, got.ok, why=why, columns=columns)
 
+    @property
+    def key_kind(self) -> str | None:
+        """Whether its keys are all text, or all whole numbers; None if it has others, or none."""
+        kinds = {type(key) for key in self.values}
+        return {frozenset({str}): "text", frozenset({int}): "number"}.get(frozenset(kinds))
+
     def _column(self, name: str, rows: list[Mapping[str, Any]]) -> KeyArray:
         if name in self.text_names:
             return np.array([text(row.get(name)) for row in rows], object)

@@ -52,6 +52,11 @@ class Replay:
         return tuple(name for name in columns if columns[name].dtype == object)
 
     @property
+    def key_kind(self) -> str | None:
+        """Whether its keys are whole numbers; of others nothing is said."""
+        return "number" if self._remote.keys.dtype.kind in "iu" else None
+
+    @property
     def fetches(self) -> int:
         """How many keys were asked for, all in all."""
         return sum(len(keys) for keys in self.asked)

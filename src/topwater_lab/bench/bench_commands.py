@@ -212,6 +212,33 @@ def shards(
     _report(report, as_json, show, "targets of shards")
 
 
+@app.command(
+    epilog=examples_of(
+        "topwater bench wallet --quick",
+        "topwater bench wallet --json > wallet.json",
+    )
+)
+def wallet(
+    as_json: AsJson = False,
+    quick: Quick = False,
+    quiet: Quiet = False,
+    seed: Seed = 1_000,
+    debug: Debug = False,
+) -> None:
+    """How precise answers are with one purse for two services, next to what costs as much.
+
+    Next to the best fixed share of the budget for each service and the best TTL caches, both found
+    in hindsight; and to choosing by ranked keys where these share entries. In worlds where costs
+    and change rates are equal and where they differ, with a filter, and with foreign keys; in this
+    process. Takes about a quarter of an hour. Seeds below ten are those that it was designed on.
+    """
+    from topwater_lab.bench.wallet_precision import FULL, QUICK, bench_wallet, show
+
+    with plain_errors(debug):
+        report = bench_wallet(QUICK if quick else FULL, seed=seed, quiet=quiet)
+    _tell(report, as_json, show, "targets of one purse")
+
+
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:
     from topwater_lab.bench.standing_errors import bench_errors, full
     from topwater_lab.bench.standing_errors import quick as few

@@ -48,6 +48,7 @@ def test_everything_is_passed_on() -> None:
     around.close()
     assert inner.told == [60_000, "check", "close"]
     assert (around.punctual, around.most, around.at_start) == (True, 3, "stop")
+    assert around.per_request == 3
     assert repr(around) == "Around(Around(Told()))"
 
 
@@ -57,6 +58,7 @@ def test_a_source_that_only_fetches_is_enough() -> None:
     around.check()
     around.close()
     assert (around.punctual, around.most, around.at_start) == (False, None, "warn")
+    assert around.per_request is None
 
 
 def test_errors_go_through() -> None:

@@ -66,6 +66,32 @@ def test_no_quota_is_overspent_over_restarts(
         assert sum(count for at, count in asked if end - 20_000 < at <= end) <= 4
 
 
+def test_a_quota_is_not_overspent_where_another_comes_or_goes() -> None:
+    """Settings may change at a restart: what was spent of a day stays spent."""
+    wallet = wallet_of({"per": {"1 d": 60}}, per={"20 s": 4})
+    day = 86_400_000
+    left = dict(wallet.left(day))["1 d"]
+    wallet.left(2 * day)
+    wallet.spend(2 * day, [50, 0], [came(50), came(0)])
+    other = wallet_of({"per": {"1 min": 20, "1 d": 60}})
+    other.restore(json.loads(json.dumps(wallet.snapshot())))
+    assert dict(other.left(2 * day)) == {"1 min": pytest.approx(1 / 3), "1 d": 10.0}
+    assert left < 1
+
+
+def test_quotas_of_a_state_that_has_no_names_for_them_are_read() -> None:
+    wallet = wallet_of({"cost": 40, "per": {"10 s": 60}}, per={"20 s": 40})
+    wallet.left(0)
+    wallet.spend(60_000, [3, 2], [came(3), came(2)])
+    state = wallet.snapshot()
+    again, fewer = wallet_of({"per": {"10 s": 60}}, per={"20 s": 40}), wallet_of({"cost": 40})
+    old = {**state, "quotas": [*state["quotas"].values()]}
+    again.restore(old)
+    fewer.restore(old)
+    assert again.left(60_000) == wallet.left(60_000)
+    assert fewer.left(60_000) == ()
+
+
 def test_worth_is_divided_by_cost() -> None:
     rows = wallet_of(9).chosen(0, [wanted([1.0, 0.9, 0.8]), wanted([4.0, 4.0])])
     assert [each.tolist() for each in rows] == [[0, 1, 2], []]

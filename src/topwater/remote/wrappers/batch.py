@@ -61,6 +61,11 @@ class Batched(Around):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(**state)  # type: ignore[misc]
 
+    @property
+    def per_request(self) -> int:
+        """How many keys one request has at most."""
+        return self.size
+
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
         """The values of ``keys``, as far as they came by the deadline.
 

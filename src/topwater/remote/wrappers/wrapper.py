@@ -39,6 +39,11 @@ class Around:
         return None if most is None else int(most)
 
     @property
+    def per_request(self) -> int | None:
+        """How many keys one request to the service has at most; None for any number."""
+        return self.source.per_request if isinstance(self.source, Around) else self.most
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What its values are called, if it gives several with one look-up."""
         return tuple(getattr(self.source, "names", ()))
@@ -47,6 +52,12 @@ class Around:
     def text_names(self) -> tuple[str, ...]:
         """Those of its values that are texts."""
         return tuple(getattr(self.source, "text_names", ()))
+
+    @property
+    def key_kind(self) -> str | None:
+        """Whether its keys are all ``"text"``, or all a whole ``"number"``; None if not known."""
+        found: str | None = getattr(self.source, "key_kind", None)
+        return found
 
     @property
     def at_start(self) -> AtStart:

@@ -34,7 +34,14 @@ class EntryChoice:
         What may be spent, and what counts.
     windows, k
         Of the query.
+
+    Attributes
+    ----------
+    worlds
+        By which possible worlds entries are weighed.
     """
+
+    worlds: type[RowWorlds] = RowWorlds
 
     def __init__(self, settings: JoinSettings, windows: Windows, k: int) -> None:
         self._settings = settings
@@ -54,7 +61,7 @@ class EntryChoice:
         """The entries that are worth something, with what they are worth."""
         rows = self.judged(values, scores)
         seed = [self._settings.seed, values.view.index]
-        worlds = RowWorlds(values, rows, scores[rows], self._k, seed)
+        worlds = self.worlds(values, rows, scores[rows], self._k, seed)
         worth = worlds.worth(self._settings.aim)
         found = []
         for at, (store, entries) in enumerate(zip(values.stores, worlds.entries, strict=True)):

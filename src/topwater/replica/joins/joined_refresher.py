@@ -95,6 +95,8 @@ class JoinedRefresher:
         What is remembered of each join.
     index
         Gives ranked keys their slots.
+    choice, wallet
+        Say what is worth a look-up, and what of that may be read.
     """
 
     by_rows = False
@@ -126,7 +128,7 @@ class JoinedRefresher:
         self.wallet = Wallet(settings, ranked.windows.step, most, share)
         self.notices: NoticeDesk | None = None
         self._pushed: list[PushedValues] = []
-        self._choice = EntryChoice(settings, ranked.windows, ranked.k)
+        self.choice = EntryChoice(settings, ranked.windows, ranked.k)
         self._time = TimeLeft(clock)
 
     def listen(self, notices: NoticeDesk) -> None:
@@ -189,8 +191,8 @@ class JoinedRefresher:
         """Everything that can matter, if that may be read; or else what is worth most."""
         scores = values.scores()
         if self.wallet.unlimited:
-            return self._choice.all_of(values, scores)
-        return self._choice.weighed(values, scores)
+            return self.choice.all_of(values, scores)
+        return self.choice.weighed(values, scores)
 
     def _looked_up(self, wish: Wish) -> Granted:
         """What the wallet allows, from all sources at the same time."""
@@ -256,7 +258,7 @@ class JoinedRefresher:
         """Estimated precision@k and nDCG@k."""
         if not all(store.holds_numbers for store in self.stores):
             return 0.0, 0.0
-        rows = self._choice.judged(values, scores)
+        rows = self.choice.judged(values, scores)
         top = rows[:shown]
         known = np.ones(len(top))
         for store, slots in zip(self.stores, values.slots, strict=True):

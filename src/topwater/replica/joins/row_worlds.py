@@ -119,17 +119,23 @@ class RowWorlds:
 
     def worth(self, aim: Aim) -> list[FloatArray]:
         """For each join, what knowing each of its entries brings to this answer, over all rows."""
+        found = []
+        for entries, gain in zip(self.entries, self.gains(aim), strict=True):
+            there = entries.of_row >= 0
+            worth = np.bincount(entries.of_row[there], gain[there], len(entries.slots))
+            found.append(np.maximum(worth, 0.0))
+        return found
+
+    def gains(self, aim: Aim) -> list[FloatArray]:
+        """For each join, what knowing its entry brings to each row, as if it served no other."""
         believed, true = self._with_places(self._believed), self._with_places(self._true)
         found = []
-        for at, entries in enumerate(self.entries):
+        for at in range(len(self.entries)):
             known = true
             if len(self.entries) > 1:
                 known = self._with_places(self._scores([at]))
             gain = gain_of_knowing(believed, true, self._k, aim, known)
-            gain = np.concatenate([gain[: self._ranked], gain[self._ranked + self._k :]])
-            there = entries.of_row >= 0
-            worth = np.bincount(entries.of_row[there], gain[there], len(entries.slots))
-            found.append(np.maximum(worth, 0.0))
+            found.append(np.concatenate([gain[: self._ranked], gain[self._ranked + self._k :]]))
         return found
 
     def fare(self, shown: int) -> tuple[float, float]:

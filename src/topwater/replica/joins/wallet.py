@@ -157,27 +157,31 @@ class Wallet:
 
     def left(self, now: Millis) -> tuple[tuple[str, float], ...]:
         """What is left of each quota."""
-        found = [(each, quota.left(now)) for each, quota in self._whole.items()]
-        for join, own in zip(self._joins, self._own, strict=True):
-            found += [(f"{join.label}: {each}", quota.left(now)) for each, quota in own.items()]
-        return tuple(found)
+        return tuple((name, quota.left(now)) for name, quota in self._quotas().items())
 
     def snapshot(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "quotas": [quota.snapshot() for quota in self._quotas()],
+            "quotas": {name: quota.snapshot() for name, quota in self._quotas().items()},
             "seconds": [None if each is None else each.seconds_per_fetch for each in self._times],
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """What :meth:`snapshot` gave."""
-        quotas = self._quotas()
-        if len(quotas) == len(state["quotas"]):
-            for quota, kept in zip(quotas, state["quotas"], strict=True):
-                quota.restore(kept)
+        """What :meth:`snapshot` gave; of quotas, those that there still are."""
+        quotas, kept = self._quotas(), state["quotas"]
+        if not isinstance(kept, Mapping):
+            # As it was written before quotas had names: they were those of the same settings.
+            kept = dict(zip(quotas, kept, strict=True)) if len(quotas) == len(kept) else {}
+        for name, quota in quotas.items():
+            if name in kept:
+                quota.restore(kept[name])
         for timed, seconds in zip(self._times, state["seconds"], strict=True):
             if timed is not None and seconds is not None:
                 timed.seconds_per_fetch = seconds
 
-    def _quotas(self) -> list[Quota]:
-        return [*self._whole.values(), *(each for own in self._own for each in own.values())]
+    def _quotas(self) -> dict[str, Quota]:
+        """All of them by name: those of all look-ups, then those of each source."""
+        named = dict(self._whole)
+        for join, own in zip(self._joins, self._own, strict=True):
+            named |= {f"{join.label}: {each}": quota for each, quota in own.items()}
+        return named
