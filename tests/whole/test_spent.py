@@ -65,7 +65,7 @@ def check_groups(over: str, windows: int) -> None:
 
 @pytest.mark.parametrize("over", ["each", "all"])
 def test_groups_overspend_nothing(over: str) -> None:
-    check_groups(over, windows=30)
+    check_groups(over, windows=15)
 
 
 @pytest.mark.soak

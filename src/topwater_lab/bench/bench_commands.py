@@ -236,7 +236,7 @@ def wallet(
 
     with plain_errors(debug):
         report = bench_wallet(QUICK if quick else FULL, seed=seed, quiet=quiet)
-    _tell(report, as_json, show, "targets of one purse")
+    _report(report, as_json, show, "targets of one purse")
 
 
 def _errors(quick: bool, runs: int, seed: int, quiet: bool) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def _refreshed(world: World, refresher: JoinedRefresher, warm_up: int) -> Fare:
     rows = []
     for view in world.views():
         ranking = refresher.refresh(view)
-        said = 0.0 if ranking.freshness is None else ranking.freshness.precision
+        said = ranking.freshness.precision
         rows.append([*world.accuracy(view, ranking.rows), ranking.spent or 0.0, said])
     kept = np.array(rows)[warm_up:]
     right, gained, cost, said = kept.mean(axis=0).tolist()
@@ -159,7 +159,8 @@ class Cache:
 
     def __init__(self, world: World, service: int, seed: int) -> None:
         self._present = world.present(service)
-        self._age = np.random.default_rng([seed, service]).random(self._present.shape[1])
+        ages = np.random.default_rng([seed, service]).random(self._present.shape[1])
+        self._age = np.asarray(ages, np.float64)
         self._windows = world.windows
 
     def read_at(self, ttl: int) -> Iterator[tuple[IntArray, int]]:

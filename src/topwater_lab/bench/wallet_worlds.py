@@ -244,5 +244,5 @@ def _of_products(steps: Steps, vendor: IntArray) -> Steps:
     """What vendors have as what their products have."""
     each = [np.flatnonzero(vendor == key) for key in steps.keys.tolist()]
     often = [len(own) for own in each]
-    times, values = (np.repeat(column, often) for column in (steps.times, steps.values))
+    times, values = np.repeat(steps.times, often), np.repeat(steps.values, often)
     return Steps.of(times, np.concatenate(each), values)
