@@ -187,3 +187,9 @@ def test_inside_keys_have_one_column() -> None:
             build(query_of())
     with pytest.raises(QueryError, match="fix: use run"):
         build_monitor(query_of("product", group_by=("day", "at")))
+
+
+def test_a_wrong_keyword_suggests_the_right_one() -> None:
+    for make in (KeyedMonitor, TopKMonitor.build):
+        with pytest.raises(QueryError, match=r"sorce: no such setting\n  fix: did you mean source"):
+            make(query_of("product"), sorce=memory({"tea": 1.0}))

@@ -35,6 +35,7 @@ from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.remote.wrappers.typed_keys import TypedKeys
 from topwater.tables import known_form, pack, unpack
+from topwater.validation import checked_call
 
 Ranking: TypeAlias = TopKMonitor | GroupedMonitor
 
@@ -112,6 +113,7 @@ def _require_others(table: pa.Table, query: TopKQuery) -> None:
         require_column(table, name, part)
 
 
+@checked_call()
 class KeyedMonitor:
     """Answers a query whose keys and groups are of any type, and of one column or several.
 

@@ -40,6 +40,7 @@ from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica.look_ups import LookingUp, alone
 from topwater.scoring.ranges import RunningRanges
 from topwater.tables import column, known_form
+from topwater.validation import checked_call
 
 __all__ = ["TopKMonitor", "TopKQuery"]
 
@@ -95,6 +96,7 @@ class TopKMonitor(RemoteKnowledge):
             self._restore(state)
 
     @classmethod
+    @checked_call()
     def build(
         cls,
         query: TopKQuery,

@@ -102,7 +102,9 @@ def _misfit(
         wrong = str(error)
     else:
         return None
-    parameters = [each for each in signature.parameters.values() if each.name != "self"]
+    parameters = [
+        each for each in signature.parameters.values() if each.name not in ("self", "cls")
+    ]
     needed = [each.name for each in parameters if each.default is each.empty]
     try:
         require_known(named, [each.name for each in parameters], names.field, names.of)
