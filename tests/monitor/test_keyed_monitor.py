@@ -190,6 +190,7 @@ def test_inside_keys_have_one_column() -> None:
 
 
 def test_a_wrong_keyword_suggests_the_right_one() -> None:
+    wrong: dict[str, Any] = {"sorce": memory({"tea": 1.0})}
     for make in (KeyedMonitor, TopKMonitor.build):
         with pytest.raises(QueryError, match=r"sorce: no such setting\n  fix: did you mean source"):
-            make(query_of("product"), sorce=memory({"tea": 1.0}))
+            make(query_of("product"), **wrong)
