@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.election_scene import refresher_of, view_of
 from topwater.replica import Refresher, WindowView
+from topwater.replica.appraisal import Appraised
 
 
 def elected(refresher: Refresher, view: WindowView, allowance: int) -> list[int]:
@@ -67,3 +68,32 @@ def test_with_carry_over_the_purse_says_how_many_are_worth_it() -> None:
     refresher.purse.worthwhile = worthwhile  # type: ignore[method-assign]
     assert len(elected(refresher, view_of(60, range(6)), 6)) == 1
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_those_read_longest_ago_whatever_the_order_of_rows(seed: int) -> None:
+    """Against sorting all: by when they were read, and of equals the higher ranked."""
+    rng = np.random.default_rng(seed)
+    keys, count = np.arange(30), int(rng.integers(0, 12))
+    read = rng.integers(0, 5, 30) * 1_000
+    values = rng.normal(size=30)
+    chosen = rng.permutation(keys)[:7]
+    found = []
+    for order in (keys, keys[::-1], rng.permutation(keys)):
+        refresher = refresher_of()
+        for at in np.unique(read):
+            # Every sixth key was never read.
+            some = keys[(read == at) & (keys % 6 > 0)]
+            refresher.replica.put(refresher.replica.slots(some), values[some], int(at))
+        view = view_of(0, order)
+        slots = refresher.replica.slots(view.keys)
+        scores = refresher.terms.scores(view.values, refresher.values.of_slots(slots))
+        proposal = refresher._proposals.propose(view, slots, scores)
+        places = {int(key): row for row, key in enumerate(proposal.keys)}
+        elected = Appraised(np.array([places[int(key)] for key in chosen]), np.ones(7))
+        more = refresher._election.with_oldest(proposal, elected, count, 15)
+        assert more.worth.tolist() == [1.0] * 7 + [0.0] * (len(more.rows) - 7)
+        found.append([int(key) for key in proposal.keys[more.rows]])
+    left = [int(key) for key in keys if key % 6 and key not in set(chosen.tolist())]
+    right = sorted(left, key=lambda key: (read[key], -values[key]))[: min(count, 8)]
+    assert found == [chosen.tolist() + right] * 3

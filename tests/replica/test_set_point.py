@@ -66,8 +66,22 @@ def test_what_answers_fall_short_of_later_ones_make_good() -> None:
     assert 0.85 <= point.reach < 0.9
 
 
+@pytest.mark.parametrize("excess", [-0.08, 0.05, 0.2])
+def test_what_answers_say_too_much_is_asked_on_top(excess: float) -> None:
+    """So those that truly are so much less right are as right as asked."""
+    point, right = SetPoint(0.9, "accuracy"), []
+    for _ in range(60):
+        right.append(point.reach - excess)
+        point.note(said(point.reach), excess)
+    assert right[-1] == pytest.approx(min(0.9, 0.98 - excess), abs=0.005)
+    assert point.reach <= 0.98
+
+
 def test_by_relevance_it_counts_by_ndcg() -> None:
     point = SetPoint(0.9, "relevance")
+    # An audit tells of precision only.
+    point.note(said(0.0, 0.9), excess=0.05)
+    assert point.reach == pytest.approx(0.9)
     assert not point.reached(said(1.0, 0.5))
     assert point.reached(said(0.0, 0.86))
 
@@ -85,6 +99,38 @@ def test_of_keys_drawn_at_random_only_their_share_is_taken() -> None:
     assert taken == pytest.approx(0.05 * spent, abs=1)
 
 
+@pytest.mark.parametrize(
+    ("target", "look_ups", "keys", "each"),
+    [
+        (0.9, 0, 500, 1.0),
+        (0.9, 2, 60, 1.0),
+        (0.9, 0, 30, 0.5),
+        (0.7, 0, 30, 1 / 6),
+        (0.9, 40, 9, 4),
+    ],
+)
+def test_keys_left_alone_are_read_again_now_and_then(
+    target: float, look_ups: int, keys: int, each: float
+) -> None:
+    """One a window where there are many, with fewer accordingly; more if more is spent anyway."""
+    point = SetPoint(target, "accuracy")
+    found = sum(point.again(look_ups, keys) for _ in range(100))
+    assert found == pytest.approx(100 * each, abs=1)
+
+
+def test_a_key_that_was_calm_for_long_is_found_when_it_moves() -> None:
+    """Nothing else tells of it: values that never changed are believed to stay."""
+    script: dict[Any, Any] = {key: [(0, float(key))] for key in range(KEYS)}
+    script[0].append((60 * MINUTE, 1_000.0))
+    loop = Loop(
+        query_of(aim="accuracy", budget={"accuracy": 0.9, "at_most": 9}, k=5), Scripted(script)
+    )
+    loop.ingest([(key, at * MINUTE + 1 + key) for at in range(125) for key in range(KEYS)])
+    shown = [0 in answer.keys for answer in loop.answers(until=125 * MINUTE)]
+    assert not any(shown[:59])
+    assert shown[-1]
+
+
 def test_it_goes_on_after_a_restart_but_not_towards_another_target() -> None:
     point = SetPoint(0.9, "accuracy")
     point.note(said(0.7))
@@ -94,6 +140,10 @@ def test_it_goes_on_after_a_restart_but_not_towards_another_target() -> None:
     other.restore(state)
     assert again.snapshot() == point.snapshot()
     assert (other.reach, other.mean) == (0.5, 0.5)
+    del state["lift"]
+    earlier = SetPoint(0.9, "accuracy")
+    earlier.restore(state)
+    assert (earlier.reach, earlier.lift) == (point.reach, 0.0)
 
 
 def settled_events(minutes: int, keys: int = KEYS) -> list[Any]:

@@ -30,6 +30,11 @@ FEWEST = 30
 
 _LATELY = 0.05
 _Z = 1.96
+_FADES = 1.0 - 1.0 / 1_000
+"""What one more draw leaves of those before, where all together tell how far off answers are."""
+
+_USUAL = 0.04
+"""So far off, as a standard deviation over thirteen kinds of worlds, is what answers say."""
 
 
 class Estimate(NamedTuple):
@@ -54,6 +59,9 @@ class Audit:
     errors, weights, claims
         Of each draw: what share of an answer it says is wrong, what that would be if its key were,
         and how right the answer said it was.
+    sums
+        Of all draws, older ones counting less: how many, by how much answers said too much, and
+        the squares of what they found to be wrong, as they came and as answers said.
 
     Examples
     --------
@@ -68,6 +76,7 @@ class Audit:
     errors: FloatArray = field(default_factory=lambda: np.empty(0))
     weights: FloatArray = field(default_factory=lambda: np.empty(0))
     claims: FloatArray = field(default_factory=lambda: np.empty(0))
+    sums: FloatArray = field(default_factory=lambda: np.zeros(4))
 
     def note_spent(self, look_ups: int) -> None:
         """Take note of how many look-ups a window has."""
@@ -96,9 +105,13 @@ class Audit:
             How many keys are shown.
         """
         each = weight / (2.0 * max(1, k))
-        self.errors = _kept(self.errors, np.where(wrong, each, 0.0))
+        error = np.where(wrong, each, 0.0)
+        self.errors = _kept(self.errors, error)
         self.weights = _kept(self.weights, each)
         self.claims = _kept(self.claims, np.full(len(wrong), claim))
+        apart = error - (1.0 - claim)
+        found = [len(error), apart.sum(), (error**2).sum(), (each * (1.0 - claim)).sum()]
+        self.sums = self.sums * _FADES ** len(error) + np.array(found)
 
     @property
     def estimate(self) -> Estimate | None:
@@ -122,7 +135,23 @@ class Audit:
 
     @property
     def excess(self) -> float:
-        """By how much answers say they are more right than can be; less than 0 where it is less."""
+        """By how much answers say they are more right than they are; less than 0 where it is less.
+
+        What can't be, by the interval, counts in full. Else estimates are mostly good, and draws
+        tell little one by one: what was found counts by as much as it is sure, next to how far off
+        estimates usually are. As long as fewer errors came than answers say there are, it is as
+        unsure as if these had come.
+        """
+        count, apart, *squares = self.sums.tolist()
+        if not count:
+            return 0.0
+        doubt = max(squares) / count**2
+        likely = float(apart / count * _USUAL**2 / (_USUAL**2 + doubt))
+        return max(likely, self._beyond, key=abs)
+
+    @property
+    def _beyond(self) -> float:
+        """By how much what answers said lies outside of the interval."""
         found = self.estimate
         return 0.0 if found is None else self.claim - min(max(self.claim, found.low), found.high)
 
@@ -133,6 +162,7 @@ class Audit:
             "usual": self.usual,
             "due": self.due,
             "draws": b64encode(numbers.tobytes()).decode(),
+            "sums": self.sums.tolist(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -140,6 +170,7 @@ class Audit:
         self.usual, self.due = state["usual"], state["due"]
         numbers = np.frombuffer(b64decode(state["draws"]), np.float32).reshape(3, -1)
         self.errors, self.weights, self.claims = numbers.astype(np.float64)
+        self.sums = np.array(state.get("sums", np.zeros(4)), np.float64)
 
 
 def weighted_poisson(errors: FloatArray, weight: float) -> tuple[float, float]:

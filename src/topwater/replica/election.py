@@ -70,6 +70,29 @@ class Election:
         """How many of the first of those elected were drawn at random."""
         return int(np.count_nonzero(np.isinf(elected.worth))) if self._competes(proposal) else 0
 
+    def with_oldest(
+        self, proposal: Proposal, elected: Appraised, count: int, allowance: int
+    ) -> Appraised:
+        """Those elected, and so many of the others that were read longest ago.
+
+        What these are worth is not asked: it would be by what is believed of keys left alone.
+        """
+        others = proposal.inside & (proposal.fetched != NEVER)
+        others[elected.rows] = False
+        rows = np.flatnonzero(others)
+        count = min(count, allowance - len(elected.rows), len(rows))
+        if count <= 0:
+            return elected
+        fetched = proposal.at("fetched", rows)
+        last = np.partition(fetched, count - 1)[count - 1]
+        older, level = rows[fetched < last], rows[fetched == last]
+        # Rows come in any order.
+        older = proposal.places.best_of(older, len(older))
+        older = older[np.argsort(proposal.at("fetched", older), kind="stable")]
+        level = proposal.places.best_of(level, count - len(older))
+        found = np.concatenate([older, level])
+        return elected.and_more(found, np.zeros(len(found)))
+
     def _all_compared(self, proposal: Proposal, allowance: int) -> Appraised:
         """The first rows of all, and a few that are drawn from those never asked for.
 

@@ -193,9 +193,11 @@ class Refresher:
         allowance = self.purse.allowance(self._most)
         look_ups = yield from self._round(view, allowance)
         ranking = self._ranker.ranked(view, look_ups)
+        # Before more is looked up: draws tell of those that were left out so far.
+        self._judge(view, ranking)
         if self._set_point is not None:
             ranking = yield from self._more_rounds(view, ranking, allowance, self._set_point)
-        ranking = self._audited(view, ranking)
+        ranking = self._audited(ranking)
         if not self.learners.noise.noisy:
             return ranking
         return replace(ranking, freshness=replace(ranking.freshness, noisy=True))
@@ -224,6 +226,9 @@ class Refresher:
             slots = proposal.slots[elected.rows[drawn:]]
             curve = self._outcomes.curve(view, scores, slots)
             elected = self._set_point.of_elected(elected, curve, drawn)
+            if not more:
+                again = self._set_point.again(len(elected.rows), len(proposal))
+                elected = self._election.with_oldest(proposal, elected, again, allowance)
         if self._auditor is not None and not more:
             self._drawn = self._auditor.draw(view, scores, proposal, elected.rows, allowance)
             if self._drawn is not None:
@@ -238,14 +243,17 @@ class Refresher:
         self._time.end_fetch(look_ups.seconds)
         return look_ups
 
-    def _audited(self, view: WindowView, ranking: Ranking) -> Ranking:
+    def _judge(self, view: WindowView, ranking: Ranking) -> None:
+        """Take note of what came for keys drawn at random, if there were any."""
+        if self._auditor is not None and self._drawn is not None:
+            scores, claim = self._ranker.scores(view), ranking.freshness.precision
+            self._auditor.judge(view, scores, self._drawn, ranking.look_ups, claim)
+
+    def _audited(self, ranking: Ranking) -> Ranking:
         """The same with what look-ups drawn at random say of answers."""
         if self._auditor is None:
             return ranking
         fresh, audit = ranking.freshness, self._auditor.audit
-        if self._drawn is not None:
-            scores = self._ranker.scores(view)
-            self._auditor.judge(view, scores, self._drawn, ranking.look_ups, fresh.precision)
         found = audit.estimate
         if found is None:
             return ranking

@@ -6,6 +6,7 @@
     what it is expected to be after n look-ups       ──► the least n that reaches it
 
 What one answer is short of what is asked, later ones make good; what it has too much, they save.
+Where an audit tells that answers say too much, or too little, so much more or less is asked.
 """
 
 from __future__ import annotations
@@ -33,13 +34,23 @@ _PACE = 0.1
 _ROOM = 0.5
 """What an answer is to reach is raised by at most so much of what the target leaves to 1."""
 
+_LEFT = 0.2
+"""It is never more than all but so much of that: more than this can hardly be reached."""
+
 _STEP = 4 / 3
 _LESS = 0.05
 """By so much less than it is to reach an answer is left as it is: another round trip is dear."""
 
+_OLD = 0.1
+"""So many of the look-ups more are of those values that were read longest ago."""
+
+_ALONE = 600
+"""At least as many as it takes to read each key once in so many windows, times what the target
+leaves to 1; but no more than one a window."""
+
 _SHORT = 0.01
 _LATELY, _FIRST = 20, 10
-_KEPT = ("reach", "mean", "windows", "due")
+_KEPT = ("reach", "mean", "windows", "due", "lift", "old")
 
 
 @dataclass
@@ -51,13 +62,18 @@ class SetPoint:
     target, aim
         How right answers are to be on average; by precision for ``"accuracy"``, else by nDCG.
     reach
-        How right the next one is to be: more than the target where others fell short of it.
+        How right the next one is to say it is: more than the target where others fell short of it,
+        or where an audit tells that they say too much.
     mean, windows
         How right answers were lately, and how many that are, up to some.
     exhausted
         Whether all that was elected for the last window was wanted.
     due
         How many of the keys that are drawn at random are to be looked up.
+    lift
+        What others fell short of.
+    old
+        How many of the values that were read longest ago are to be looked up.
 
     Examples
     --------
@@ -73,6 +89,8 @@ class SetPoint:
     windows: int = 0
     exhausted: bool = False
     due: float = 0.0
+    lift: float = 0.0
+    old: float = 0.0
 
     def __post_init__(self) -> None:
         self.reach = self.mean = self.target
@@ -97,6 +115,17 @@ class SetPoint:
         rows = np.concatenate([np.arange(taken), np.arange(drawn, drawn + count - taken)])
         return Appraised(elected.rows[rows], elected.worth[rows])
 
+    def again(self, look_ups: int, keys: int) -> int:
+        """How many of the values that were read longest ago are wanted beside so many look-ups.
+
+        With few look-ups, keys that are believed to be calm are left alone, and nothing would ever
+        tell that they are not: answers would say that they are right, and ask for fewer yet.
+        """
+        self.old += max(_OLD * look_ups, min(1.0, keys / (_ALONE * (1.0 - self.target))))
+        count = int(self.old)
+        self.old -= count
+        return count
+
     def wanted(self, expected: Curve, most: int) -> int:
         """How many of at most so many look-ups are wanted.  O(log most) looks at the curve."""
         count, found = 0, expected(0)
@@ -119,10 +148,11 @@ class SetPoint:
 
         ``excess`` is by how much answers say too much of their precision.
         """
-        found, room = self._measured(freshness), 1.0 - self.target
-        found -= excess if self.aim == "accuracy" else 0.0
-        reach = self.reach + _PACE * (self.target - found)
-        self.reach = min(max(reach, self.target - _ROOM * room), self.target + _ROOM * room)
+        excess = excess if self.aim == "accuracy" else 0.0
+        found, room = self._measured(freshness) - excess, 1.0 - self.target
+        lift = self.lift + _PACE * (self.target - found)
+        self.lift = min(max(lift, -_ROOM * room), _ROOM * room)
+        self.reach = min(max(self.target + self.lift + excess, 0.0), 1.0 - _LEFT * room)
         self.windows = min(self.windows + 1, _LATELY)
         self.mean += (found - self.mean) / self.windows
         short = max(self.mean, found) < self.target - _SHORT
@@ -140,4 +170,4 @@ class SetPoint:
         """What :meth:`snapshot` gave, if it was for the same target."""
         if (state["target"], state["aim"]) == (self.target, self.aim):
             for name in _KEPT:
-                setattr(self, name, state[name])
+                setattr(self, name, state.get(name, getattr(self, name)))
