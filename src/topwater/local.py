@@ -20,11 +20,14 @@ from topwater.replica.notices import END
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rdflib.term import URIRef
 
     from topwater.rspql import Plan
     from topwater.rspql.plan.projection import WindowOutput
     from topwater.rspql.rdf.event_format import Columns, Documents
+    from topwater.rspql.rdf.static_data import StaticData
     from topwater.rspql.registration import Registered
 
 Events: TypeAlias = "Iterable[Batch] | tuple[Documents | Columns, Iterable[Batch]]"
@@ -117,6 +120,7 @@ def rspql(
     streams: Mapping[str, Events],
     services: Mapping[str, Registered] | None = None,
     allow: Iterable[str] = (),
+    files: Mapping[str, str | Path] | None = None,
 ) -> Iterator[WindowOutput]:
     r"""What a query in RSP-QL gives, window by window, in this process.
 
@@ -130,13 +134,13 @@ def rspql(
         :class:`~topwater.rspql.rdf.event_format.Documents` or
         :class:`~topwater.rspql.rdf.event_format.Columns`, and batches. Several streams are read
         by turns.
-    services, allow
+    services, allow, files
         As for :func:`topwater.spark.rspql`.
 
     Raises
     ------
     QueryError
-        If the query can't be read, or a stream or a service is not registered.
+        If the query can't be read, or a stream, a service or a file is not registered.
 
     Examples
     --------
@@ -156,12 +160,13 @@ def rspql(
     # Here, so that only those who use RSP-QL wait for its parser.
     from topwater.rspql.plan.projection import window_outputs
     from topwater.rspql.rdf.window_join import with_true_times
-    from topwater.rspql.registration import plan_of, source_of, streams_of
+    from topwater.rspql.registration import data_of, plan_of, source_of, streams_of
 
-    plan, asked = plan_of(text, services, allow)
+    plan, asked = plan_of(text, services, allow, files)
     source = source_of(plan, asked)
     given = streams_of(plan, streams)
-    tables = _window_by_window(plan, given) if plan.joins_windows else _matched(plan, given)
+    read = _window_by_window if plan.joins_windows else _matched
+    tables = read(plan, given, data_of(plan, files))
     several = source if isinstance(source, dict) else None
     one = None if isinstance(source, dict) else source
     answers = run(plan.query(), tables, source=one, sources=several)
@@ -182,22 +187,26 @@ def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
         yield answer
 
 
-def _matched(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
+def _matched(
+    plan: Plan, streams: Mapping[URIRef, Events], data: StaticData | None
+) -> Iterator[pa.Table]:
     """The binding tables of all streams, by turns."""
     from topwater.rspql.rdf.pattern_match import Matcher
 
     readings = {name: _read_as(given)[0] for name, given in streams.items()}
-    matchers = {name: Matcher.of(plan, name, reading) for name, reading in readings.items()}
+    matchers = {name: Matcher.of(plan, name, each, data) for name, each in readings.items()}
     for turn in _by_turns(streams):
         for name, scope, table, first in turn:
             yield matchers[name].match(table, scope, first)
 
 
-def _window_by_window(plan: Plan, streams: Mapping[URIRef, Events]) -> Iterator[pa.Table]:
+def _window_by_window(
+    plan: Plan, streams: Mapping[URIRef, Events], data: StaticData | None
+) -> Iterator[pa.Table]:
     """The binding tables of windows that are joined."""
     from topwater.rspql.rdf.window_join import WindowJoin
 
-    join = WindowJoin(plan)
+    join = WindowJoin(plan, data)
     for turn in _by_turns(streams):
         for name, scope, table, first in turn:
             yield from join.add(name, _read_as(streams[name])[0], table, scope, first)

@@ -9,6 +9,7 @@ import pytest
 from tests.support.job_files import TOML, job
 from topwater.errors import QueryError
 from topwater.jobs import read_job
+from topwater.jobs.explanation import explained_file
 from topwater.windows import sliding
 
 if TYPE_CHECKING:
@@ -88,3 +89,26 @@ def test_a_name_that_tells_nothing(tmp_path: Path, name: str) -> None:
     assert "*.rq" in caught.value.fix
     with pytest.raises(QueryError, match="can't be read"):
         read_job(tmp_path / f"absent-{name}")
+
+
+ROOMS = "http://data.example/rooms"
+
+
+def test_static_data_are_files_that_stand_in_the_description(tmp_path: Path) -> None:
+    text = QUERY.replace("WHERE", f"FROM <{ROOMS}> WHERE").replace("} }", "} ?s :near ?o }")
+    (tmp_path / "q.rq").write_text(text)
+    (tmp_path / "rooms.ttl").write_text("<x:a> <x:p> <x:b> .")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "some.nt").write_text("")
+    head = '[streams]\n":S" = "in"\n'
+    (tmp_path / "q.toml").write_text(f'{head}[files]\n"{ROOMS}" = "rooms.ttl"\n')
+    found = read_job(tmp_path / "q.rq")
+    assert found.files == {ROOMS: tmp_path / "rooms.ttl"}
+    assert "a file" in explained_file(str(tmp_path / "q.rq"), ())
+    (tmp_path / "q.toml").write_text(head)
+    given = read_job(tmp_path / "q.rq", files=[f"<{ROOMS}>={tmp_path / 'rooms.ttl'}"])
+    assert list(given.files.values()) == [tmp_path / "rooms.ttl"]
+    for wrong, told in (('"rom.ttl"', "No such file"), ("3", "must be text, not 3")):
+        (tmp_path / "q.toml").write_text(f'{head}[files]\n"{ROOMS}" = {wrong}\n')
+        with pytest.raises(QueryError, match=rf"line 3|line 4.*{told}"):
+            read_job(tmp_path / "q.rq")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import pickle
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,16 @@ def _calls(
         return st.builds(lambda x, e: Call(name, (x, Number(e[0]), Number(e[1]))), inner, ends)
     if name == "neg":
         return inner.filter(lambda x: not isinstance(x, Number)).map(lambda x: Call(name, (x,)))
-    most = {"min": 3, "max": 3}.get(name, 2 if name in "+-**/" else 1)
+    if name == "if":
+        return st.tuples(inner, inner, inner).map(lambda x: Call(name, x))
+    several = {"min": 3, "max": 3, "all": 3, "any": 3}
+    most = several.get(name, 2 if name in "+-**/" else 1)
     least = 1 if most != 2 else 2
     return st.lists(inner, min_size=least, max_size=most).map(lambda x: Call(name, tuple(x)))
 
 
-ROUNDED = ("+", "-", "*", "/", "neg", "abs", "sqrt", "min", "max", "clip", "norm")
+STEPS = ("floor", "ceil", "round", "positive", "all", "any", "if")
+ROUNDED = ("+", "-", "*", "/", "neg", "abs", "sqrt", "min", "max", "clip", "norm", *STEPS)
 """Operators that IEEE 754 rounds correctly, so that two implementations agree to the last bit."""
 
 EVERYTHING = (*ROUNDED, "**", "exp", "log", "log1p")
@@ -67,6 +72,8 @@ def oracle(node: Node, row: dict[str, float]) -> float:
     if isinstance(node, Name):
         return row[node.name]
     args = [oracle(arg, row) for arg in node.args]
+    if node.op in CONDITIONS:
+        return float(CONDITIONS[node.op](*args))
     if any(math.isnan(arg) for arg in args):
         return math.nan
     try:
@@ -75,7 +82,22 @@ def oracle(node: Node, row: dict[str, float]) -> float:
         return math.nan
 
 
+def _three_valued(found: bool, otherwise: float, args: tuple[float, ...]) -> float:
+    """What is found decides; else a NaN says that it is not known."""
+    decided = 1 - otherwise
+    return decided if found else math.nan if any(map(math.isnan, args)) else otherwise
+
+
+CONDITIONS: dict[str, Any] = {
+    "all": lambda *args: _three_valued(any(x <= 0 for x in args), 1.0, args),
+    "any": lambda *args: _three_valued(any(x > 0 for x in args), 0.0, args),
+    "if": lambda c, x, y: math.nan if math.isnan(c) else x if c > 0 else y,
+}
 PLAIN: dict[str, Any] = {
+    "floor": lambda x: x if math.isinf(x) else math.floor(x),
+    "ceil": lambda x: x if math.isinf(x) else math.ceil(x),
+    "round": lambda x: x if math.isinf(x) else math.floor(Fraction(x) + Fraction(1, 2)),
+    "positive": lambda x: x > 0,
     "+": lambda x, y: x + y,
     "-": lambda x, y: x - y,
     "*": lambda x, y: x * y,
@@ -459,6 +481,13 @@ class TestBounds:
             ("clip(a, 1, 3)", (-9, 2), (1, 2)),
             ("norm(a, 0, 10)", (5, 20), (0.5, 2)),
             ("norm(a, 3, 3)", (-math.inf, math.inf), (0, 0)),
+            ("floor(a)", (0.5, 2.5), (0, 2)),
+            ("ceil(a)", (0.5, 2.5), (1, 3)),
+            ("round(a)", (-0.5, 2.5), (0, 3)),
+            ("positive(a)", (1, 2), (1, 1)),
+            ("if(positive(a), 5, 7)", (1, 2), (5, 5)),
+            ("if(positive(a), 5, 7)", (-1, 2), (5, 7)),
+            ("if(any(positive(a), positive(-3)), a, 7)", (-2, 0), (7, 7)),
             ("0 * a", (-math.inf, math.inf), (0, 0)),
             ("a - a", (-math.inf, math.inf), (-math.inf, math.inf)),
         ],
@@ -567,6 +596,15 @@ class TestMonotone:
             ("clip(0, a, 1)", None, 1),
             ("norm(-a, 0, 1)", None, -1),
             ("norm(a, 1, 1)", None, 0),
+            ("round(a) + floor(a) + ceil(-b)", None, 1),
+            ("ceil(-a)", None, -1),
+            ("positive(3 - a)", None, -1),
+            ("if(positive(a), 2, 1)", None, 1),
+            ("if(positive(a), 1, 2)", None, -1),
+            ("if(positive(a), a, 0)", None, None),
+            ("if(positive(b), a, 2 * a)", None, 1),
+            ("if(positive(b), a, -a)", None, None),
+            ("if(all(a, b), 2, 1)", None, 1),
         ],
     )
     def test_is_told_from_the_structure(

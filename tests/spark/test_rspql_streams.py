@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -12,9 +14,11 @@ from pyspark.sql.types import ArrayType, DoubleType, LongType, StringType
 
 from tests.support.rspql_asked import EX, asked
 from topwater.errors import QueryError
+from topwater.rspql import parse
 from topwater.rspql.plan.plan import SILENT, TIME
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import Matcher
+from topwater.rspql.registration import data_of
 from topwater.spark.rspql_streams import _check_columns, _matches, _reading, _require_session
 
 PLAN = asked("?s ?v", "WINDOW :w { ?s :v ?v }", "ORDER BY DESC(?v) LIMIT 2")
@@ -43,6 +47,26 @@ def test_keys_are_sent_as_text() -> None:
     assert batch.column("s").type == pa.string()
     assert batch.column("s").to_pylist() == ["x:5"]
     assert batch.column("v").to_pylist() == [2.5]
+
+
+def test_files_go_to_the_tasks_with_what_is_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "rooms.nt"
+    path.write_text(f'<x:a> <{EX}size> "9"^^<http://www.w3.org/2001/XMLSchema#integer> .\n')
+    text = f"""PREFIX : <{EX}> SELECT ?s ?n FROM NAMED WINDOW :w ON :s [RANGE 10] FROM <x:rooms>
+        WHERE {{ WINDOW :w {{ ?s :in ?room }} ?room :size ?n }} ORDER BY DESC(?n) LIMIT 2"""  # noqa: S608
+    plan = parse(text, files=["x:rooms"])
+    data = data_of(plan, {"x:rooms": path})
+    matcher = Matcher.of(plan, plan.windows[0].stream, Documents(), data)
+    path.unlink()
+    events = pa.table({"time": [1, 2], "value": [f"<x:s> <{EX}in> <x:{r}> ." for r in "ab"]})
+    there = pickle.loads(pickle.dumps(matcher))  # noqa: S301
+    (batch,) = _matches(there, 0, iter(events.to_batches()))
+    assert batch.column("s").to_pylist() == ["x:s", None]
+    assert batch.column("n").to_pylist() == [9.0, None]
+    columns = Columns("who", {f"{EX}in": "room"}, namespace="x:", iris=("room",))
+    rows = pa.table({"time": [1, 2], "who": ["s", "t"], "room": ["x:a", "x:b"]})
+    found = Matcher.of(plan, plan.windows[0].stream, columns, data).match(rows)
+    assert found.column("s").to_pylist() == ["x:s", None]
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ QUERIES = sorted(FOLDER.glob("*.rq"))
 def read(text: str) -> str:
     """The plan of a query in a few lines, or the error."""
     services = [":B2"] if "# services:" in text else None
+    files = [":rooms"] if "# files:" in text else []
     try:
-        return "\n".join(lines(parse(text, services=services))) + "\n"
+        return "\n".join(lines(parse(text, services=services, files=files))) + "\n"
     except QueryError as error:
         return f"refused: {error}\n"
 

@@ -6,7 +6,7 @@ import random
 from decimal import Decimal
 
 from tests.support.rdf_events import XSD
-from topwater.rspql.plan.plan import (
+from topwater.rspql.plan.condition_kinds import (
     Alike,
     AllOf,
     Among,

@@ -30,7 +30,8 @@ from topwater.rspql.rdf.term_values import DATATYPES
 
 X = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-PREFIX = f"PREFIX : <{X}> PREFIX xsd: <{XSD}>"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+PREFIX = f"PREFIX : <{X}> PREFIX xsd: <{XSD}> PREFIX rdf: <{RDF}>"
 WIDTH, STEP = 10_000, 5_000
 
 
@@ -99,15 +100,25 @@ def some_query(rng: random.Random) -> Query:
     if cast := rng.random() < 0.3:
         triples.append("?u :text ?x .")
         choices += ["xsd:double(?x) > 3", "xsd:integer(?x) != 7", "?x != ?a", '?x = "7" || ?a = 7']
+        choices += ['LANG(?x) = "en"', 'LANG(?x) != "" || ?a > 4', 'LANGMATCHES(LANG(?x), "EN")']
+        choices += ["DATATYPE(?x) = xsd:string", "DATATYPE(?x) IN (xsd:integer, rdf:langString)"]
     choices += ["isNumeric(?a)", "(?a * 2) - 1 <= 9 && isIRI(?u)"]
+    choices += ["DATATYPE(?a) != xsd:decimal", 'CONTAINS(STR(DATATYPE(?a)), "d")']
+    choices += ["ROUND(?a) = ?a", "CEIL(?a / 3) > FLOOR(?a / 2)", "IF(isIRI(?a), 5, ?a) >= 3"]
     choices += ["?a + ?b <= 12", "?a = ?b || ?a > ?b", "?a = ?b", "?a != ?b"] if two else []
     choices += ['CONTAINS(?t, "e")', '?t != "red"'] if "?u :tag ?t ." in triples else []
     filters = [f"FILTER({each})" for each in rng.sample(choices, rng.choice([0, 0, 1, 2]))]
     bound = rng.random() < 0.3
     if bound:
-        filters.insert(rng.randrange(len(filters) + 1), "BIND(?a * 2 + 1 AS ?c)")
+        computed = rng.choice(["?a * 2 + 1", "IF(DATATYPE(?a) = xsd:decimal, ?a, ROUND(?a) * 2)"])
+        filters.insert(rng.randrange(len(filters) + 1), f"BIND({computed} AS ?c)")
     numbers = ["?a", *(["?b"] if two else []), *(["?c"] if bound else [])]
     numbers += ["xsd:double(?x)"] if cast else []
+    numbers += [rng.choice(["ROUND(?a - 2.5)", "CEIL(?a * 0.5)", "FLOOR(?a)"])] * (
+        rng.random() < 0.3
+    )
+    chosen = ["IF(isNumeric(?a) && ?a > 3, ?a, 2)", "IF(?u = :u3 || ?a < 4, ROUND(?a), 1 - ?a)"]
+    numbers += [rng.choice(chosen)] * (rng.random() < 0.3)
     service = rng.choice(
         ["", "SERVICE :BKG { ?u :f ?f }", "OPTIONAL { SERVICE :BKG { ?u :f ?f } }"]
     )
@@ -152,6 +163,9 @@ def _grouped(
     if rng.random() < 0.3:  # never times something: a decimal of Oxigraph overflows then
         second = f"AVG({other})"
     score = rng.choice([first, f"0.5 * {first} + {second}"])
+    if not service and rng.random() < 0.3:
+        tests = [f"COUNT(*) > 2 || {first} > 9", f"!({second} < 8)", f"{first} IN (1, 2, 3)"]
+        score = f"IF({rng.choice(tests)}, ROUND({first} / 2), {second}) + 1"
     having = rng.choice(["", "", "HAVING(COUNT(*) > 1)", f"HAVING({first} >= 2)"])
     group = "GROUP BY ?u"
     if service:

@@ -36,9 +36,19 @@ WORDS = [
     *('"x"', '"1"^^xsd:integer', '"x"@en', "?user", "?score", "?nobody", "$v", "_:b", "[]", "()"),
     *("<urn:topwater:norm>", "xsd:double", "COALESCE", "IF", "BOUND", "ABS", "UNDEF", "UNLIMITED"),
     *("SAMPLE", "SERVICE :a { ?user :x ?x }", "SERVICE :b { ?x :y ?y ; :z ?z }", "?z"),
+    *(
+        "LANG(?x)",
+        "DATATYPE(?x)",
+        "LANGMATCHES(LANG(?x), 'en')",
+        "IF(?x > 3, ?x, 0)",
+        "xsd:integer",
+    ),
+    *("ROUND(?x)", "CEIL(?score)", "FLOOR(1)", "IF(COUNT(*) > 1 || ?x IN (1, 2), ?x, 1 / 0)"),
+    *("FROM :rooms", "FROM NAMED :rooms", "GRAPH :rooms { ?x :near ?user }", "?user :near ?x ."),
     *("RAND()", "NOW", "STREAM", "[NOW - 5 S]", "[RANGE 5s]", "?stream"),
     *("PT9M", "P1M", "PT", "10s", "ELEMENTS", "TRIPLES", "RSTREAM", "ISTREAM", "SILENT", "BASE"),
 ]
+PREFIXED = "http://example.org/"
 SECOND = 1.0
 
 
@@ -104,7 +114,7 @@ def tried(seed: int, count: int) -> tuple[Counter[str], float, list[str]]:
 def _outcome(text: str) -> tuple[str, str]:
     """Whether it was read or refused, and what was wrong with that."""
     try:
-        explain(parse(text))
+        explain(parse(text, files=[f"{PREFIXED}rooms"] if len(text) % 2 else ()))
     except QueryError as error:
         placed = str(error).startswith("line ") and error.fix
         return "refused", "" if placed else f"no place: {error}"

@@ -42,6 +42,15 @@ QUERIES = {
         SELECT ?alarm (SUM(?sev) AS ?s) (MAX(?t) AS ?trust)
         WHERE {{ WINDOW :w {{ {EVENT} }} {OWNERS} }} GROUP BY ?alarm
         HAVING (MAX(?u) < 3 && SUM(?sev) != 7) ORDER BY ASC(SUM(?sev) - MAX(?t)) LIMIT 30""",
+    "a choice by what a service says, rounded": f"""
+        SELECT ?alarm (SUM(?sev) AS ?s) (IF(MAX(?t) > 2, ROUND(MAX(?t) / 3), -1) AS ?level)
+        WHERE {{ WINDOW :w {{ {EVENT} }} {OWNERS} }} GROUP BY ?alarm
+        ORDER BY DESC(IF(MAX(?t) IN (1, 2) || MAX(?u) = 0, SUM(?sev) + 0.5, 0 - MAX(?t)))
+        LIMIT 30""",
+    "a choice by one number": f"""
+        SELECT ?asset (SUM(?sev) AS ?s)
+        WHERE {{ WINDOW :w {{ {EVENT} }} SERVICE :assets {{ ?asset :w ?w }} }} GROUP BY ?asset
+        ORDER BY DESC(IF(MAX(?w) > 2, SUM(?sev) / 3, FLOOR(SUM(?sev) / 2))) LIMIT 30""",
     "a service that only knows": f"""
         SELECT ?alarm ?asset (SUM(?sev) AS ?s)
         WHERE {{ WINDOW :w {{ {EVENT} }} {OWNERS} SERVICE :assets {{ ?asset :w ?w }} }}

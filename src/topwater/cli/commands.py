@@ -103,6 +103,10 @@ def run(
     service: Annotated[
         list[str] | None, typer.Option(metavar="NAME=URL", help="For RSP-QL: a SPARQL endpoint.")
     ] = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(metavar="IRI=PATH", help="For RSP-QL: a file of RDF that FROM names."),
+    ] = None,
     setting: Settings = None,
     once: Annotated[bool, typer.Option("--once", help="Answer what is there, and end.")] = False,
     check: Annotated[
@@ -136,7 +140,11 @@ def run(
 
         more = [] if port is None else [f"live.port={port}"]
         found = read_job(
-            job, streams=stream or (), services=service or (), settings=[*(setting or ()), *more]
+            job,
+            streams=stream or (),
+            services=service or (),
+            files=file or (),
+            settings=[*(setting or ()), *more],
         )
         display = display_of(found, as_json=as_json, quiet=quiet)
         if check:

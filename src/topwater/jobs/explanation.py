@@ -11,7 +11,7 @@ from typing import Any
 from topwater.errors import QueryError
 from topwater.jobs.job import Job
 from topwater.jobs.job_file import ENDINGS, text_of
-from topwater.jobs.loader import read_job
+from topwater.jobs.loader import named_files, read_job
 from topwater.jobs.remote_side import EXAMPLE, is_example
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.redaction import redacted_addresses, shown_address, shown_path
@@ -66,7 +66,10 @@ def explained_file(place: str, settings: Sequence[str], *, as_json: bool = False
     from topwater.rspql import parse
     from topwater.rspql.explanation import plan_explanation
 
-    plan = parse(sys.stdin.read() if place == "-" else text_of(path, "the query"))
+    if place == "-":
+        plan = parse(sys.stdin.read())
+    else:
+        plan = parse(text_of(path, "the query"), files=named_files(path))
     whole = plan_explanation(plan)
     if not as_json:
         return str(whole)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.jobs.job_file import Written
@@ -32,6 +33,8 @@ class Job:
         What is answered.
     plan
         Of a query in RSP-QL.
+    files
+        Static data, by name.
     streams, services
         By name; a query that is not in RSP-QL has one of each at most, named ``""``.
     sink, spark, live
@@ -46,6 +49,7 @@ class Job:
     sink: Sink
     spark: SparkSettings
     live: LiveSettings
+    files: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -22,6 +22,7 @@ def read_job(
     *,
     streams: Sequence[str] = (),
     services: Sequence[str] = (),
+    files: Sequence[str] = (),
     settings: Sequence[str] = (),
 ) -> Job:
     """The job in a file, and what the command line says instead.
@@ -31,7 +32,7 @@ def read_job(
     path
         A query in RSP-QL, ``*.rq``, with or without a description of the same name beside it;
         or a description, ``*.toml``, ``*.yaml`` or ``*.yml``.
-    streams, services
+    streams, services, files
         ``NAME=PLACE``, for a query in RSP-QL.
     settings
         ``TABLE.NAME=VALUE``.
@@ -45,6 +46,7 @@ def read_job(
     for option, table, given in (
         ("--stream", "streams", streams),
         ("--service", "services", services),
+        ("--file", "files", files),
     ):
         named = dict(_pair(each, option) for each in given)
         if named:
@@ -53,6 +55,11 @@ def read_job(
             written = replace(written, said=said, overridden=written.overridden | places)
     asks = written.table("query")
     return rspql_job(written) if "rspql" in asks else plain_job(written)
+
+
+def named_files(path: Path) -> tuple[str, ...]:
+    """What the description beside a query names as files of static data."""
+    return tuple(_written(path).table("files")) if path.suffix in QUERIES else ()
 
 
 def _written(path: Path) -> Written:
@@ -81,4 +88,4 @@ def _pair(given: str, option: str) -> tuple[str, str]:
         raise QueryError(
             f"{shown(given)} is not NAME=PLACE", field=option, fix=f"write {option} :S=folder"
         )
-    return name, str(Path(place).absolute()) if option == "--stream" else place
+    return name, place if option == "--service" else str(Path(place).absolute())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,15 @@ from topwater.jobs.job_file import Written, text_of
 from topwater.jobs.job_streams import JobStream, stream_of
 from topwater.jobs.remote_side import service_of
 from topwater.jobs.sinks import Sink
+from topwater.validation import text_of as text_in
 
 if TYPE_CHECKING:
     from topwater.rspql import Plan
 
-TABLES = ("query", "streams", "services", "sink", "spark", "live")
+TABLES = ("query", "streams", "services", "files", "sink", "spark", "live")
 _PASS = re.compile(r"pass services=\{'?([^{}]+?)'?: …\}")
+_PASS_FILE = re.compile(r"pass files=\{'([^']+)': PATH\}")
+_FIX_FILE = r"pass --file '\1=PATH', or write it under [files]"
 _FIX = r"pass --service '\1=URL', or write it under [services]"
 
 
@@ -29,13 +33,24 @@ def rspql_job(written: Written) -> Job:
     written.require_known(("query",), asks, ["rspql"])
     path = written.base / str(asks["rspql"])
     services = written.table("services")
-    plan = _planned(path, services)
+    files = _files(written)
+    plan = _planned(path, services, files)
+    _check_files(written, path, plan, files)
     for name, given in services.items():
         with written.blamed("services", name):
             _check_service(plan, name, given, written.base)
     sink = sink_of(written)
     streams = _streams(written, plan, sink)
-    return job_of(written, plan.query(), plan, streams, services, sink)
+    return replace(job_of(written, plan.query(), plan, streams, services, sink), files=files)
+
+
+def _files(written: Written) -> dict[str, Path]:
+    """The files of static data, by the names that ``FROM`` has for them."""
+    found = {}
+    for name, path in written.table("files").items():
+        with written.blamed("files", name):
+            found[name] = written.base / text_in(path, "", 'write its path, as "rooms.ttl"')
+    return found
 
 
 def _streams(written: Written, plan: Plan, sink: Sink) -> dict[str, JobStream]:
@@ -59,16 +74,29 @@ def _streams(written: Written, plan: Plan, sink: Sink) -> dict[str, JobStream]:
     return streams
 
 
-def _planned(path: Path, services: Mapping[str, Any]) -> Plan:
+def _check_files(written: Written, path: Path, plan: Plan, files: Mapping[str, Path]) -> None:
+    """Read what will be read, to see that it can be."""
+    from topwater.rspql.registration import data_of
+
+    try:
+        data_of(plan, files)
+    except QueryError as error:
+        if not error.field:
+            fix = _PASS_FILE.sub(_FIX_FILE, error.fix)
+            raise QueryError(f"{path}, {error.problem}", fix=fix) from None
+        raise written.error(error.problem, ("files",), error.fix) from None
+
+
+def _planned(path: Path, services: Mapping[str, Any], files: Mapping[str, Path]) -> Plan:
     """What the query says, if Spark can do it."""
     from topwater.rspql import parse
     from topwater.rspql.registration import require_one_event
 
     try:
-        plan = parse(text_of(path, "the query"), services=services)
+        plan = parse(text_of(path, "the query"), services=services, files=files)
         require_one_event(plan)
     except QueryError as error:
-        fix = _PASS.sub(_FIX, error.fix)
+        fix = _PASS_FILE.sub(_FIX_FILE, _PASS.sub(_FIX, error.fix))
         raise QueryError(f"{path}, {error.problem}", fix=fix) from None
     if plan.windows[0].by == "count":
         raise QueryError(

@@ -187,6 +187,7 @@ def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFr
             job.plan,
             streams={name: s.open_rdf(spark, once=table) for name, s in job.streams.items()},
             services={n: service_of(s, job.written.base, at) for n, s in job.services.items()},
+            files=job.files,
             shards=how.shards,
             idle=how.idle,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from rdflib.term import Identifier, URIRef, Variable
@@ -13,24 +13,19 @@ from topwater.replica import RefreshSettings
 from topwater.replica.joins.join_settings import JoinSettings
 from topwater.rspql.parser.cursor import KNOWN, shown
 from topwater.rspql.plan.compilation import is_bounded, windows_of
-from topwater.rspql.plan.plan import (
-    TEXT,
+from topwater.rspql.plan.condition_kinds import (
     Alike,
     AllOf,
     Among,
     AnyOf,
     Compare,
     Condition,
-    EventPattern,
-    Fixed,
     Kind,
     Not,
-    Plan,
     SameTerm,
-    Service,
     Text,
-    Triple,
 )
+from topwater.rspql.plan.plan import TEXT, Bind, EventPattern, Fixed, Holds, Plan, Service, Triple
 from topwater.rspql.query_text import parse
 from topwater.show.explain import Explanation, Step, Wording, explanation, window_line
 
@@ -40,6 +35,7 @@ _OUT = {
     "DSTREAM": "the rows of the answer before that are gone",
 }
 _CAST = re.compile(r"`?\b(\w+)\^\^(\w+)(?:=[-+.\w]*)?`?")
+_CHOICE = re.compile(r"=if [0-9a-f]{12}")
 _NEVER = "matches nothing unless"
 _UNLIKE = "unlike SPARQL over all triples of a window"
 
@@ -83,7 +79,8 @@ def plan_explanation(plan: Plan) -> Explanation:
     asked = [name for service in plan.services for name in service.names]
     value = ", ".join(f"?{name}" for name in asked)
     whole = explanation(query, Wording(_keys(plan), value, "WITH BUDGET UNLIMITED"))
-    whole = replace(whole, title=_headline(plan)).with_steps(*_steps(plan, query))
+    steps = (replace(e, lines=tuple(_spelt(e.lines, plan))) for e in _steps(plan, query))
+    whole = replace(whole, title=_headline(plan)).with_steps(*steps)
     if plan.service is not None and plan.refresh.spare is not None and not is_bounded(plan):
         whole = whole.with_reasons(
             "approximate",
@@ -173,10 +170,19 @@ def _matches(plan: Plan) -> Iterator[str]:
         if number:
             yield "or"
         yield from pattern_lines(pattern, plan)
-    if plan.joins_windows:
+    if plan.files:
+        yield f"{_files(plan.files, plan)}: read once, when the query begins"
+    beside = tuple(dict.fromkeys(g for each in plan.patterns for g in each.beside))
+    if beside:
+        yield f"inside each event together with {_files(beside, plan)}"
+    elif plan.joins_windows:
         yield "each block inside each event, and joined over each window"
     else:
         yield "inside each event"
+
+
+def _files(graphs: Iterable[URIRef], plan: Plan) -> str:
+    return " and ".join(shown(graph, plan.prefixes) for graph in graphs)
 
 
 def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
@@ -187,12 +193,14 @@ def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
         yield from pattern_lines(part, plan)
     for triple in () if pattern.parts else pattern.triples:
         yield " ".join(_term(term, plan) for term in triple)
+    for fact in pattern.facts:
+        yield f"{triple_text(fact.triple, plan)}  in {_files(fact.graphs, plan)}, a file"
     for bind in pattern.binds:
         if isinstance(bind, Fixed):
             stream = isinstance(bind.term, Variable)
             told = "the stream's name" if stream else _term(bind.term, plan)
             yield f"?{bind.variable} = {told}"
-        elif not bind.variable.startswith("="):
+        elif isinstance(bind, Bind) and not bind.variable.startswith("="):
             yield f"?{bind.variable} = {bind.formula}"
     for condition in pattern.filters:
         yield f"where {condition_text(condition, plan)}"
@@ -285,9 +293,26 @@ def condition_text(condition: Condition, plan: Plan) -> str:
     return _text_condition(condition)
 
 
+def _spelt(lines: Iterable[str], plan: Plan) -> Iterator[str]:
+    """Lines in which what IF asks is written out."""
+    parts = [part for each in plan.patterns for part in (each, *each.parts)]
+    known = {bind.variable: bind for part in parts for bind in part.binds}
+
+    def written(found: re.Match[str]) -> str:
+        bind = known[found[0]]
+        if isinstance(bind, Holds):
+            return _CHOICE.sub(written, condition_text(bind.condition, plan))
+        return _CHOICE.sub(written, _readable(bind.formula)) if isinstance(bind, Bind) else ""
+
+    return (_CHOICE.sub(written, line) for line in lines)
+
+
 def _text_condition(condition: Text | Kind) -> str:
     if isinstance(condition, Kind):
         return f"?{condition.variable} is {condition.kind}"
+    if condition.of in ("lang", "datatype"):
+        test = "in the range" if condition.test == "range" else condition.test
+        return f"{condition.of.upper()}(?{condition.variable}) {test} {condition.text!r}"
     case = ", in any case" if condition.ignore_case else ""
     return f"?{condition.variable} {condition.test} {condition.text!r}{case}"
 

@@ -24,7 +24,7 @@ from topwater.rspql.plan.solution_modifiers import layers_of
 from topwater.validation import nearest
 
 
-def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
+def parse(text: str, *, services: Iterable[str] | None = None, files: Iterable[str] = ()) -> Plan:
     """What a query in RSP-QL says.
 
     Parameters
@@ -34,6 +34,9 @@ def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
     services
         The names of the services that are registered, with a prefix of the query or in full. If
         given, a query that asks another one is refused.
+    files
+        The names in ``FROM`` that are registered as files of static data: what the query says of
+        them is joined with each solution. Others are looked up, as in a ``SERVICE``.
 
     Raises
     ------
@@ -63,6 +66,7 @@ def parse(text: str, *, services: Iterable[str] | None = None) -> Plan:
         document.fail("the query is empty", 0, "write SELECT … WHERE { … } ORDER BY … LIMIT …")
     names = Names(document)
     parts = take_apart(document, names)
+    parts.files = frozenset(full_name(each, names.prefixes) for each in files)
     algebra = _algebra(document, names, parts.sparql)
     try:
         plan = Composer(document, names, parts, layers_of(document, algebra)).plan()
@@ -122,8 +126,18 @@ def require_registered(document: Document, plan: Plan, services: Iterable[str]) 
             document.fail(
                 f"the service {told} is not registered: only registered ones are ever asked",
                 Names(document).place(service.name, "SERVICE"),
-                f"pass services={{{told!r}: …}}; {registered(service.name, known)}",
+                f"pass services={{{told!r}: …}}; {registered(service.name, known)}"
+                + _or_a_file(document, service.name),
             )
+
+
+def _or_a_file(document: Document, name: URIRef) -> str:
+    """What else a name in ``FROM`` may be."""
+    names = Names(document)
+    pairs = zip(document.tokens, document.tokens[1:], strict=False)
+    given = [after for word, after in pairs if word.word in ("FROM", "NAMED")]
+    there = any(each.kind in ("iri", "name") and names.iri(each) == name for each in given)
+    return f"; or, for a file, files={{'{name}': PATH}}" if there else ""
 
 
 def registered(name: str, known: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import itertools
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +24,7 @@ from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.plan import Further, Plan, Service
 from topwater.rspql.query_text import full_name, parse, registered, require_registered
 from topwater.rspql.rdf.keyed_source import KeySource
+from topwater.rspql.rdf.static_data import StaticData
 from topwater.rspql.rdf.triples import unquoted
 
 Registered: TypeAlias = str | Mapping[str, Any] | Source
@@ -34,11 +36,57 @@ is asked by what follows ``"namespace"`` in the IRI of the join variable.
 
 
 def plan_of(
-    text: str | Plan, services: Mapping[str, Registered] | None, allow: Iterable[str]
+    text: str | Plan,
+    services: Mapping[str, Registered] | None,
+    allow: Iterable[str],
+    files: Mapping[str, Path | str] | None = None,
 ) -> tuple[Plan, dict[str, Registered]]:
     """The plan of a query, and the services that it may ask, by name."""
     asked = _services(services, allow)
-    return (text if isinstance(text, Plan) else parse(text, services=asked)), asked
+    _require_files(files)
+    for name in files or ():
+        if name in asked:
+            raise QueryError(
+                f"{name} is registered as a service and as a file",
+                field="files",
+                fix="leave one of them out",
+            )
+    plan = text if isinstance(text, Plan) else parse(text, services=asked, files=files or ())
+    return plan, asked
+
+
+def _require_files(given: Any) -> None:
+    """Raise unless paths are given by name."""
+    fix = 'write {"http://…/rooms.ttl": "rooms.ttl"}, with the IRI that FROM names'
+    if not (given is None or isinstance(given, Mapping)):
+        raise QueryError("are given by name", field="files", fix=fix)
+    for name, path in (given or {}).items():
+        if not isinstance(path, str | Path) or "://" in str(path):
+            raise QueryError(
+                f"{name} is not registered with the path of a file on this machine",
+                field="files",
+                fix="load it down, and give its path: nothing is fetched here",
+            )
+
+
+def data_of(plan: Plan, given: Mapping[str, Path | str] | None) -> StaticData | None:
+    """What is in the files that a plan reads, and in no others.
+
+    Raises
+    ------
+    QueryError
+        If one is not registered, with its place in the query; or if it can't be read.
+    """
+    _require_files(given)
+    known = _by_name(given or {}, plan, "files")
+    for name in plan.files:
+        if str(name) not in known:
+            Document(plan.text).fail(
+                f"the file <{name}> is not registered: what nobody registered is never fetched",
+                Names(Document(plan.text)).place(name, "FROM"),
+                f"pass files={{'{name}': PATH}}; {registered(name, known)}",
+            )
+    return StaticData.of({n: known[str(n)] for n in plan.files}) if plan.files else None
 
 
 def _services(

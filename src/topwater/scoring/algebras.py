@@ -44,6 +44,32 @@ def _norm(x: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     return (x - low) / (high - low) if low < high else (x - low) * 0.0 + 0.0
 
 
+def _round(x: FloatArray) -> FloatArray:
+    """To the nearest whole number, and of two to the greater, as SPARQL and XPath have it."""
+    whole = np.floor(x)
+    # Not x + 0.5, which is rounded itself.
+    return np.where(np.isinf(x), x, whole + (x - whole >= 0.5))
+
+
+def _positive(x: FloatArray) -> FloatArray:
+    return np.where(np.isnan(x), x, x > 0)
+
+
+def _every(*args: FloatArray) -> FloatArray:
+    """1 if all are above 0, and 0 if one is not, even where others are NaN."""
+    some_false = reduce(np.logical_or, [arg <= 0 for arg in args])
+    return np.where(some_false, 0.0, np.where(np.isnan(_least(*args)), np.nan, 1.0))
+
+
+def _some(*args: FloatArray) -> FloatArray:
+    some_true = reduce(np.logical_or, [arg > 0 for arg in args])
+    return np.where(some_true, 1.0, np.where(np.isnan(_least(*args)), np.nan, 0.0))
+
+
+def _if(condition: FloatArray, yes: FloatArray, no: FloatArray) -> FloatArray:
+    return np.where(np.isnan(condition), np.nan, np.where(condition > 0, yes, no))
+
+
 NUMPY: Mapping[str, Callable[..., FloatArray]] = {
     "+": np.add,
     "-": np.subtract,
@@ -56,12 +82,21 @@ NUMPY: Mapping[str, Callable[..., FloatArray]] = {
     "log": np.log,
     "log1p": np.log1p,
     "exp": np.exp,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": _round,
+    "positive": _positive,
+    "all": _every,
+    "any": _some,
+    "if": _if,
     "min": _least,
     "max": _greatest,
     "clip": _clip,
     "norm": _norm,
 }
 """Operators on arrays of float64."""
+
+_STEPS = ("floor", "ceil", "round", "positive", "all", "any")
 
 # + - * / and sqrt round correctly, and rounding keeps order: the values at the ends, computed
 # as evaluate computes them, already enclose what it computes in between. Only exp, log and **
@@ -147,6 +182,18 @@ def _norm_range(x: Interval, low: Interval, high: Interval) -> Interval:
     return _norm(x[0], low[0], high[0]), _norm(x[1], low[0], high[0])
 
 
+def _stepped(op: Callable[..., FloatArray], *args: Interval) -> Interval:
+    """Of a function without rounding that falls with none of its arguments."""
+    return op(*[low for low, _ in args]), op(*[high for _, high in args])
+
+
+def _if_range(condition: Interval, yes: Interval, no: Interval) -> Interval:
+    low, high = _least_range(yes, no)[0], _greatest_range(yes, no)[1]
+    for certain, branch in ((condition[0] > 0, yes), (condition[1] <= 0, no)):
+        low, high = np.where(certain, branch[0], low), np.where(certain, branch[1], high)
+    return low, high
+
+
 INTERVALS: Mapping[str, Callable[..., Interval]] = {
     "+": _add,
     "-": lambda left, right: _add(left, _negated(right)),
@@ -159,6 +206,8 @@ INTERVALS: Mapping[str, Callable[..., Interval]] = {
     "log": partial(_rising, np.log, 0.0, -math.inf),
     "log1p": partial(_rising, np.log1p, -1.0, -math.inf),
     "exp": partial(_rising, np.exp, -math.inf, 0.0),
+    **{op: partial(_stepped, NUMPY[op]) for op in _STEPS},
+    "if": _if_range,
     "min": _least_range,
     "max": _greatest_range,
     "clip": lambda x, low, high: _least_range(_greatest_range(x, low), high),
@@ -216,6 +265,10 @@ def _whole_power_slope(base: Interval, exponent: float) -> Sign:
     return None if direction < 0 and _holds_zero(base) else direction
 
 
+def _if_slopes(_condition: Interval, yes: Interval, no: Interval) -> tuple[Sign, Sign, Sign]:
+    return _sign(_add(yes, _negated(no))), 1, 1
+
+
 _SLOPES: Mapping[str, Callable[..., tuple[Sign, ...]]] = {
     "+": lambda *_: (1, 1),
     "-": lambda *_: (1, -1),
@@ -228,6 +281,8 @@ _SLOPES: Mapping[str, Callable[..., tuple[Sign, ...]]] = {
     "log": lambda _: (1,),
     "log1p": lambda _: (1,),
     "exp": lambda _: (1,),
+    **{op: lambda *args: (1,) * len(args) for op in _STEPS},
+    "if": _if_slopes,
     "min": lambda *args: (1,) * len(args),
     "max": lambda *args: (1,) * len(args),
     "clip": lambda *_: (1, 1, 1),

@@ -10,9 +10,13 @@ so that evaluating, bounding, finding slopes and printing are four algebras over
 ``+ - * / **``        as in Python: ``**`` binds tightest and to the right
 ``-x``                the negative of x
 ``abs sqrt exp``      of one argument, like ``log`` (natural) and ``log1p``
+``floor ceil round``  to whole numbers; ``round`` takes a half upwards, -2.5 to -2
 ``min max``           of one argument or more
 ``clip(x, lo, hi)``   x, but at least lo and at most hi
 ``norm(x, lo, hi)``   (x - lo) / (hi - lo) with constant lo and hi; 0 where lo = hi
+``positive(x)``       1 where x is above 0, else 0
+``all any``           1 where all, or any, of the arguments are above 0, else 0
+``if(c, x, y)``       x where c is above 0, else y; the other one may be without a value
 ====================  =============================================================
 """
 

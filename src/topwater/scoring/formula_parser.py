@@ -204,4 +204,6 @@ def _negative(node: Node) -> Node:
 
 def _usage(name: str) -> str:
     least = ARITY[name][0]
+    if name == "if":
+        return "if(c, x, y)"
     return f"{name}(x, lo, hi)" if least == 3 else f"{name}(x)"

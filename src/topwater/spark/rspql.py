@@ -20,6 +20,7 @@ from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from datetime import timedelta
+    from pathlib import Path
 
     from pyspark.sql import SparkSession
 
@@ -92,6 +93,7 @@ def rspql(
     streams: Mapping[str, Stream],
     services: Mapping[str, Registered] | None = None,
     allow: Iterable[str] = (),
+    files: Mapping[str, str | Path] | None = None,
     shards: int = 1,
     idle: int | str | timedelta | None = None,
 ) -> DataFrame:
@@ -115,6 +117,10 @@ def rspql(
         asks by what follows its ``"namespace"`` in these IRIs.
     allow
         Names in ``SERVICE`` that are themselves addresses, and may be asked.
+    files
+        By the IRIs in ``FROM``: paths of files of RDF on this machine (``.ttl``, ``.nt`` or
+        ``.rdf``), which are read when this is called and joined with each solution. No other file
+        is read, and none is fetched.
     shards, idle
         As for :func:`topwater.spark.topk`.
 
@@ -130,18 +136,18 @@ def rspql(
     Raises
     ------
     QueryError
-        If the query can't be read, a stream or a service is not registered, or a column is
+        If the query can't be read, a stream, a service or a file is not registered, or a column is
         missing or of the wrong type; before anything starts.
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.registration import plan_of, require_one_event, source_of
+    from topwater.rspql.registration import data_of, plan_of, require_one_event, source_of
     from topwater.spark.rspql_output import shown_rows
     from topwater.spark.rspql_streams import bindings_of
 
-    plan, asked = plan_of(text, services, allow)
+    plan, asked = plan_of(text, services, allow, files)
     require_one_event(plan)
     source = source_of(plan, asked)
-    bindings = bindings_of(spark, plan, streams)
+    bindings = bindings_of(spark, plan, streams, data_of(plan, files))
     one = None if isinstance(source, dict) else source  # several are refused there
     answers = answer_frame(
         bindings, plan.query(), one, shards=shards, idle=idle, origin=plan.origin

@@ -25,6 +25,7 @@ from topwater.rspql import Plan, full_name
 from topwater.rspql.plan.plan import SILENT, TIME
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import Matcher
+from topwater.rspql.rdf.static_data import StaticData
 from topwater.rspql.registration import streams_of
 from topwater.spark.rspql import Mapped, Rdf, Stream
 from topwater.spark.score_columns import quoted
@@ -42,13 +43,15 @@ def _require_session(spark: SparkSession, events: DataFrame) -> None:
         )
 
 
-def bindings_of(spark: SparkSession, plan: Plan, given: Mapping[str, Stream]) -> DataFrame:
+def bindings_of(
+    spark: SparkSession, plan: Plan, given: Mapping[str, Stream], data: StaticData | None = None
+) -> DataFrame:
     """The binding tables of all streams that the query reads, as one."""
     tables: list[DataFrame] = []
     for name, stream in streams_of(plan, given).items():
         reading = _reading(stream, plan)
         events = stream if isinstance(stream, DataFrame) else stream.events
-        matcher = Matcher.of(plan, name, reading)
+        matcher = Matcher.of(plan, name, reading, data)
         schema = ", ".join(
             [
                 f"`{TIME}` timestamp",

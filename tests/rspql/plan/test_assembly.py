@@ -7,7 +7,7 @@ import pytest
 from tests.support.rspql_asked import HEAD, asked, ranked
 from topwater.errors import QueryError
 from topwater.rspql import parse
-from topwater.rspql.plan.plan import Compare
+from topwater.rspql.plan.condition_kinds import Compare
 
 STREAM = "WINDOW :w { ?s :v ?v }"
 JOINED = f"{STREAM} SERVICE :r {{ ?s :f ?f }}"

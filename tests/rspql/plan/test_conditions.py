@@ -10,8 +10,18 @@ from rdflib.term import Literal, URIRef
 
 from tests.support.rspql_asked import EX, expression_of
 from topwater.errors import QueryError
+from topwater.rspql.plan.condition_kinds import (
+    Alike,
+    AllOf,
+    Among,
+    AnyOf,
+    Compare,
+    Condition,
+    Kind,
+    Not,
+    Text,
+)
 from topwater.rspql.plan.conditions import Conditions, conjuncts, guards, names_in
-from topwater.rspql.plan.plan import Alike, AllOf, Among, AnyOf, Compare, Condition, Kind, Not, Text
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.scoring.expressions import Expression, Name
 
@@ -57,7 +67,9 @@ def test_conditions(text: str, condition: Condition) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["?a", "EXISTS { ?a :v ?b }", "LANG(?a) = 'en'", "REGEX(?a, '(')", "REGEX(?a, 'x', 's')",
+    ["?a", "EXISTS { ?a :v ?b }", "LANG(?a) < 'en'", "LANG(?a) = 5",
+     "DATATYPE(?a) = 'x'", "LANGMATCHES(?a, 'en')", "LANGMATCHES(LANG(?a), '')",
+     "REGEX(?a, '(')", "REGEX(?a, 'x', 's')",
      "CONTAINS(?a, ?b)", "isIRI(?n)", "?n IN (:nobody)", "?a IN (?b)", "isIRI(STR(?a))",
      "BOUND(?a)"],
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from topwater.rspql.plan.condition_kinds import Alike, AllOf, AnyOf, Compare, Condition, Kind, Not
 from topwater.rspql.plan.formula_names import (
     columns,
     free_name,
@@ -11,7 +12,6 @@ from topwater.rspql.plan.formula_names import (
     renamed_condition,
     renamed_tree,
 )
-from topwater.rspql.plan.plan import Alike, AllOf, AnyOf, Compare, Condition, Kind, Not
 from topwater.scoring.aggregates import RESERVED
 from topwater.scoring.expressions import Expression, parse
 

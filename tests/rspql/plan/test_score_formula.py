@@ -24,6 +24,10 @@ from topwater.scoring.expressions import Expression, Name, parse
         ("<http://www.w3.org/2005/xpath-functions/math#sqrt>(?v) + ?f", "sqrt(v) + f"),
         ("COALESCE(?v, 3) + ?f", "v + f"),
         ("(?v + ?f) / 2", "(v + f) / 2"),
+        ("ROUND(?v) + CEIL(?f) + FLOOR(?v / 2)", "round(v) + ceil(f) + floor(v / 2)"),
+        ("?v + IF(?f > 3, 2, 1)", "v + if(positive(f - 3), 2, 1)"),
+        ("IF(?v > 1, 2, 3) + ?f", "chosen + f"),
+        ("IF(?v > 1 || ?f = 2, 2, ?f)", "if(any(positive(v - 1), 1 - positive(abs(f - 2))), 2, f)"),
     ],
 )
 def test_scores(score: str, formula: str) -> None:
@@ -42,7 +46,9 @@ def test_scores(score: str, formula: str) -> None:
         (":thing + ?f", "is not a number"),
         ("true + ?f", "is not a number"),
         ("(?v > ?f) + ?f", "a comparison gives no number"),
-        ("IF(?v > 1, 2, ?f)", "two forms"),
+        ('IF(?v > 1, "a", ?f)', "is not a number"),
+        ("IF(CONTAINS(?v, ?w), 1, ?f)", "compared with has to be a string"),
+        ('IF(CONTAINS(?f, "a"), 1, ?f)', "something else than numbers"),
         (":F(?v, ?f)", "function <http://example.org/F> is unknown"),
         ("<urn:topwater:norm>(?v, ?f, 1) + ?f", "not plain numbers"),
         ("<urn:topwater:norm>(?v, 9, 1) + ?f", "no range"),

@@ -10,7 +10,8 @@ from topwater.errors import QueryError
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import take_apart
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import Bind, Compare, EventPattern, Fixed, SameTerm
+from topwater.rspql.plan.condition_kinds import Compare, SameTerm
+from topwater.rspql.plan.plan import Bind, EventPattern, Fixed
 from topwater.rspql.plan.service_clause import Remote
 from topwater.rspql.plan.solution_modifiers import layers_of
 from topwater.rspql.plan.where_clause import Walker, Where, variables
@@ -114,9 +115,16 @@ def test_triples_in_no_block_are_those_of_the_stream_that_is_named() -> None:
     assert found.binds == (Bind("w", "v * 2"),)
     both = where("{ ?s :p ?v } UNION { ?s :q ?v } SERVICE :r { ?s :f ?f }", head)
     assert [len(both.patterns), len(both.remotes)] == [2, 1]
-    for more in ("FROM STREAM :u [RANGE 10]", "FROM <x:static>"):
-        with pytest.raises(QueryError, match="is unclear"):
-            where("?s :p ?v", f"{head} {more}")
+    with pytest.raises(QueryError, match="is unclear"):
+        where("?s :p ?v", f"{head} FROM STREAM :u [RANGE 10]")
+
+
+def test_triples_in_no_block_are_those_of_a_file_too_that_is_named_beside_the_stream() -> None:
+    head = "FROM STREAM :t [RANGE 10]"
+    (found,) = where("?s :p ?v . ?v :q ?w", f"{head} FROM <x:static> FROM NAMED <x:apart>").patterns
+    assert found.beside == (URIRef("x:static"),)
+    (alone,) = where("?s :p ?v", f"{head} FROM NAMED <x:apart>").patterns
+    assert alone.beside == ()
 
 
 def test_beside_blocks_triples_are_those_of_the_data_that_are_named() -> None:

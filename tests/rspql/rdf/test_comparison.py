@@ -11,7 +11,8 @@ import pytest
 
 from tests.support.rdf_events import XSD, pattern_of
 from tests.support.sparql_conditions import NAMED, TERMS, some_condition
-from topwater.rspql.plan.plan import Alike, Among, Bind, Compare, Condition, Not, SameTerm
+from topwater.rspql.plan.condition_kinds import Alike, Among, Compare, Condition, Not, SameTerm
+from topwater.rspql.plan.plan import Bind
 from topwater.rspql.rdf.pattern_match import solutions
 from topwater.rspql.rdf.triples import read_lines, term_of
 

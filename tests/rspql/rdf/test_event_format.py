@@ -17,16 +17,8 @@ from rdflib.term import Identifier
 
 from tests.support.rdf_events import XSD, W, events_of, pattern_of
 from topwater.errors import QueryError
-from topwater.rspql.plan.plan import (
-    SILENT,
-    TIME,
-    Among,
-    Compare,
-    Condition,
-    EventPattern,
-    Kind,
-    Text,
-)
+from topwater.rspql.plan.condition_kinds import Among, Compare, Condition, Kind, Text
+from topwater.rspql.plan.plan import SILENT, TIME, EventPattern
 from topwater.rspql.rdf import event_format
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.pattern_match import Matcher

@@ -18,13 +18,8 @@ from topwater import TopKQuery, run, tumbling
 from topwater.model import Counts
 from topwater.monitor import TopKMonitor
 from topwater.rspql import parse
-from topwater.rspql.plan.plan import (
-    SILENT,
-    TIME,
-    Bind,
-    Compare,
-    EventPattern,
-)
+from topwater.rspql.plan.condition_kinds import Compare
+from topwater.rspql.plan.plan import SILENT, TIME, Bind, EventPattern
 from topwater.rspql.rdf.event_format import Documents
 from topwater.rspql.rdf.pattern_match import Matcher, key_terms, solutions
 from topwater.rspql.rdf.triples import read_lines, term_of

@@ -10,18 +10,18 @@ import pytest
 from rdflib.term import Literal, URIRef
 
 from tests.support.rdf_events import XSD, pattern_of
-from topwater.rspql.plan.plan import (
+from topwater.rspql.plan.condition_kinds import (
     Alike,
     AllOf,
     Among,
     AnyOf,
-    Bind,
     Compare,
     Condition,
     Kind,
     Not,
     Text,
 )
+from topwater.rspql.plan.plan import Bind
 from topwater.rspql.rdf.pattern_match import solutions
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import DATATYPES

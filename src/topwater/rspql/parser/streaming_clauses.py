@@ -27,7 +27,8 @@ class Streaming:
     """What the streaming parts say, and the SPARQL that is left.
 
     ``default`` has the windows of ``FROM STREAM``, which are named as their streams are: triples in
-    no block belong to them.
+    no block belong to them. ``static`` has the IRIs of ``FROM``, of which those in ``apart`` were
+    ``NAMED``, and ``files`` what is registered as a file.
     """
 
     sparql: str = ""
@@ -36,8 +37,21 @@ class Streaming:
     windows: dict[Named, StreamWindow] = field(default_factory=dict)
     default: list[Named] = field(default_factory=list)
     static: list[URIRef] = field(default_factory=list)
+    apart: list[URIRef] = field(default_factory=list)
+    files: frozenset[str] = frozenset()
     refresh: Refresh | None = None
     refresh_at: int = 0
+
+
+def default_graph(parts: Streaming) -> tuple[URIRef, ...]:
+    """The graphs whose triples are in no ``GRAPH``: those of ``FROM`` without ``NAMED``."""
+    return tuple(dict.fromkeys(each for each in parts.static if each not in parts.apart))
+
+
+def has_blocks(document: Document) -> bool:
+    """Does a query say in blocks what is of a stream?"""
+    words = ("WINDOW", "STREAM", "GRAPH")
+    return any(token.level > 0 and token.word in words for token in document.tokens)
 
 
 def take_apart(document: Document, names: Names) -> Streaming:
@@ -178,6 +192,7 @@ class _Surgeon:
             iri = self.cursor.iri("an IRI, or NAMED WINDOW", _WINDOW)
             self._refuse_cache()
             self.parts.static.append(iri)
+            self.parts.apart += [iri] if named else []
         self._cut(first)
 
     def _from_window(self, first: Token, named: bool) -> None:

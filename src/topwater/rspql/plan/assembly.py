@@ -11,6 +11,8 @@ from rdflib.term import Variable
 from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.choices import has_if, uses, variables_behind
+from topwater.rspql.plan.condition_kinds import Condition, SameTerm
 from topwater.rspql.plan.conditions import (
     Conditions,
     as_comparisons,
@@ -27,17 +29,8 @@ from topwater.rspql.plan.formula_names import (
     renamed_tree,
 )
 from topwater.rspql.plan.group_by import Grouping
-from topwater.rspql.plan.monotonicity import require_monotone
-from topwater.rspql.plan.plan import (
-    TEXT,
-    Bind,
-    Condition,
-    Fixed,
-    Plan,
-    Refresh,
-    SameTerm,
-    StreamWindow,
-)
+from topwater.rspql.plan.monotonicity import is_monotone, require_monotone
+from topwater.rspql.plan.plan import TEXT, Bind, Fixed, Plan, Refresh, StreamWindow
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_values import ServiceValues, latest_terms
 from topwater.rspql.plan.shown_items import Showing
@@ -74,12 +67,13 @@ class Composer:
         self._push_filters()
         self._require_bound()
         grouping = self._grouping()
-        formulas = Formulas(self.document, self._known(grouping), self.remote.optional)
+        formulas = self._formulas(grouping)
         score = formulas.node(self.layers.rank_by)
         having = [self._condition(formulas, each) for each in self._conditions()]
         self._require_present(having)
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
+        self._bind_choices([*map(columns, (score, *outputs.values())), *map(names_in, having)])
         having = [self._numeric(each) for each in having]
         outputs = self.remote.settle(columns(score).union(*map(names_in, having)), outputs)
         showing = Showing(self.document, self.layers, self.where, self.remote.all, score)
@@ -113,15 +107,37 @@ class Composer:
             template=tuple(self.layers.template or ()),
             refresh=self._refresh(bool(services)),
             errors={} if grouping is None else grouping.errors_of(take),
-            static=tuple(
-                each for each in self.parts.static if each not in {one.name for one in services}
-            ),
         )
+        return with_kinds(self._checked(plan, score))
+
+    def _formulas(self, grouping: Grouping | None) -> Formulas:
+        """Of what is ranked: of groups, or of single solutions."""
+        return Formulas(
+            self.document,
+            self._known(grouping),
+            self.remote.optional,
+            choices=self.walker.choices,
+            solution=self.stream if grouping is None else (),
+        )
+
+    def _checked(self, plan: Plan, score: Node) -> Plan:
+        """The plan, if its score can be ranked by and its remote values be refreshed."""
+        read = {*plan.files, *(each.name for each in plan.services)}
+        plan = replace(plan, static=tuple(e for e in self.parts.static if e not in read))
         self._require_numbers(plan)
+        if plan.service is not None and has_if(score) and not is_monotone(plan):
+            # Where values are joined, no list has to bound what a stale one can do.
+            plan = replace(plan, chosen=True)
         if plan.service is not None:
             require_monotone(self.document, plan)
         self._require_worth(plan)
-        return with_kinds(plan)
+        return plan
+
+    def _bind_choices(self, used: Iterable[set[str]]) -> None:
+        """Let solutions have what ``IF`` gives them, where the score or what is shown uses it."""
+        names = sorted(set().union(*used))
+        self.where.bind_choices(names, self.walker.choices)
+        self.stream |= {name for name in names if name in self.walker.choices}
 
     def _push_filters(self) -> None:
         """Conditions on the stream alone are checked where solutions are found."""
@@ -169,7 +185,8 @@ class Composer:
             bound = with_casts(variables(replace(pattern, binds=())))
             for bind in pattern.binds:
                 if not isinstance(bind, Fixed):
-                    self._require(bound, set(parse(bind.formula).columns), "BIND")
+                    word = "BIND" if isinstance(bind, Bind) else "IF"
+                    self._require(bound, uses(bind), word)
                 bound |= with_casts({bind.variable})
             for condition in pattern.filters:
                 self._require(bound, names_in(condition), "the condition")
@@ -196,13 +213,14 @@ class Composer:
             return {expression.variable}
         formulas = Formulas(self.document, self.where.known, self.remote.optional)
         condition = Conditions(self.document, formulas).condition(expression)
-        return names_in(condition)
+        return variables_behind(names_in(condition), formulas.choices)
 
     def _grouping(self) -> Grouping | None:
         if self.layers.groups is None:
             return None
         remote = self.remote.variables
-        return Grouping(self.document, self.layers, self.where, self.stream, remote)
+        choices = self.walker.choices
+        return Grouping(self.document, self.layers, self.where, self.stream, remote, choices)
 
     def _known(self, grouping: Grouping | None) -> Mapping[str, Node]:
         return self.where.known if grouping is None else grouping.known
@@ -255,7 +273,8 @@ class Composer:
         self._require_stream(used)
         taken = self.remote.taken
         for name in sorted(used):
-            renamed[name] = free_name(variable_in(name), {*renamed.values(), *taken})
+            label = "chosen" if name in self.walker.choices else variable_in(name)
+            renamed[name] = free_name(label, {*renamed.values(), *taken})
         order = [name for name in ordered(score) if name in used] + sorted(used)
         take = {renamed[name]: f"last(`{name}`)" for name in dict.fromkeys(order)}
         return take or {free_name("seen", taken): "count"}

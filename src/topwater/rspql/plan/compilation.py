@@ -11,7 +11,7 @@ from topwater.replica.joins.join import SOURCE
 from topwater.rspql.plan.conditions import condition_formula, guards, names_in
 from topwater.rspql.plan.plan import SILENT, TIME, Plan, Refresh, StreamWindow
 from topwater.scoring import Formula
-from topwater.scoring.expressions import Expression
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number
 from topwater.scoring.expressions import parse as parse_formula
 from topwater.windows import FARTHEST, Windows
 
@@ -54,17 +54,42 @@ def windows_of(window: StreamWindow) -> Windows:
 
 def score_text(plan: Plan) -> str:
     """The score, and for items that may not be in the answer NaN."""
-    parts = [str(parse_formula(plan.score))]
-    used = set(parse_formula(plan.score).columns).union(*map(names_in, plan.conditions))
+    score = parse_formula(plan.score).tree
+    parts = [str(Expression(guarded(plan, score)))]
+    used = outside_if(score).union(*map(names_in, plan.conditions))
     flags = dict.fromkeys(plan.errors[name] for name in sorted(used & {*plan.errors}))
-    # The root of a negative number is NaN: of what is not a number there is no sum.
-    parts += [f"0 * sqrt(-{parse_formula(f'`{flag}`')})" for flag in flags]
+    parts += [str(Expression(_error(flag))) for flag in flags]
     for condition in () if plan.joins_services else plan.conditions:
         parts += [str(Expression(node)) for node in guards(condition) or ()]
     if plan.service is not None and plan.service.value not in parse_formula(plan.score).columns:
         # A join value that the service does not know has NaN, and times 0 it stays so.
         parts.append(f"0 * {parse_formula(f'`{plan.service.value}`')}")
     return " + ".join(parts)
+
+
+def _error(flag: str) -> Node:
+    """NaN where a flag is 1, as the root of a negative number is: there is no sum of texts."""
+    return Call("*", (Number(0.0), Call("sqrt", (Call("neg", (Name(flag),)),))))
+
+
+def guarded(plan: Plan, node: Node, *, chosen: bool = False) -> Node:
+    """A formula whose parts in ``IF`` are NaN by themselves where they have an error.
+
+    The branch that is not taken may have one.
+    """
+    if isinstance(node, Call):
+        inner = chosen or node.op == "if"
+        return Call(node.op, tuple(guarded(plan, each, chosen=inner) for each in node.args))
+    if chosen and isinstance(node, Name) and node.name in plan.errors:
+        return Call("+", (node, _error(plan.errors[node.name])))
+    return node
+
+
+def outside_if(node: Node) -> set[str]:
+    """The names in a formula of which every value is needed."""
+    if isinstance(node, Call):
+        return set() if node.op == "if" else set().union(*map(outside_if, node.args))
+    return {node.name} if isinstance(node, Name) else set()
 
 
 def is_bounded(plan: Plan) -> bool:

@@ -12,7 +12,17 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import Identifier, Literal, URIRef, Variable
 
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import Alike, AllOf, Among, AnyOf, Compare, Condition, Kind, Not, Text
+from topwater.rspql.plan.condition_kinds import (
+    Alike,
+    AllOf,
+    Among,
+    AnyOf,
+    Compare,
+    Condition,
+    Kind,
+    Not,
+    Text,
+)
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.scoring.expressions import Call, Expression, Name, Node, Number, parse
 
@@ -24,10 +34,12 @@ _KINDS = {
     "isLITERAL": "literal",
     "isNUMERIC": "numeric",
 }
+_ABOUT_LITERALS = {"Builtin_LANG": "lang", "Builtin_DATATYPE": "datatype"}
+_STRING = URIRef("http://www.w3.org/2001/XMLSchema#string")
 _FLIPPED = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _USABLE = (
     "compare numbers or terms, or use IN, REGEX, CONTAINS, STRSTARTS, STRENDS, isIRI, isLITERAL, "
-    "isNUMERIC, && || and !"
+    "isNUMERIC, LANG, DATATYPE, && || and !"
 )
 
 
@@ -36,7 +48,14 @@ class Conditions:
 
     def __init__(self, document: Document, formulas: Formulas) -> None:
         self._document = document
-        self._formulas = Formulas(document, formulas.known, formulas.optional, _USABLE)
+        self._formulas = Formulas(
+            document,
+            formulas.known,
+            formulas.optional,
+            _USABLE,
+            choices=formulas.choices,
+            solution=formulas.solution,
+        )
 
     def condition(self, expression: Any) -> Condition:
         """An expression as a condition."""
@@ -59,6 +78,7 @@ class Conditions:
             "UnaryNot": lambda e: Not(self.condition(e.expr)),
             "RelationalExpression": self._relation,
             "Builtin_REGEX": self._regex,
+            "Builtin_LANGMATCHES": self._language_range,
         }
 
     def _all(self, expression: Any) -> tuple[Condition, ...]:
@@ -66,6 +86,12 @@ class Conditions:
 
     def _relation(self, expression: Any) -> Condition:
         left, op, right = expression.expr, str(expression.op), expression.other
+        for given, others in ((left, right), (right, left)):
+            if getattr(given, "name", "") in _ABOUT_LITERALS:
+                return self._about_literals(given, op, _listed(others))
+        if op in ("IN", "NOT IN") and not self._is_plain(left):
+            found = AnyOf(tuple(self._equals(left, each) for each in _listed(right)))
+            return found if op == "IN" else Not(found)
         if op in ("IN", "NOT IN"):
             among = Among(self._plain(left, op), tuple(self._term(each) for each in _listed(right)))
             return among if op == "IN" else Not(among)
@@ -74,6 +100,30 @@ class Conditions:
             if same is not None:
                 return same if op == "=" else Not(same)
         return Compare(self._formulas.text(left), op, self._formulas.text(right))  # type: ignore[arg-type]
+
+    def _about_literals(self, call: Any, op: str, others: list[Any]) -> Condition:
+        """``LANG(?x) = "en"`` and ``DATATYPE(?x) = xsd:integer``; with ``!=`` and ``IN`` too."""
+        of, wanted = _ABOUT_LITERALS[call.name], []
+        word = of.upper()
+        if op not in ("=", "!=", "IN", "NOT IN"):
+            self._refuse(word, f"what {word} gives has no order here: it is compared with = or IN")
+        for other in others:
+            plain = type(other) is Literal and other.language is None
+            if of == "lang" and not (plain and other.datatype in (None, _STRING)):
+                self._refuse(word, 'LANG is compared with plain texts, as LANG(?x) = "en"')
+            if of == "datatype" and not isinstance(other, URIRef):
+                self._refuse(word, "DATATYPE is compared with IRIs, as DATATYPE(?x) = xsd:integer")
+            wanted.append(Text("equals", self._plain(call.arg, word), str(other), of=of))  # type: ignore[arg-type]
+        found = wanted[0] if len(wanted) == 1 else AnyOf(tuple(wanted))
+        return found if op in ("=", "IN") else Not(found)
+
+    def _language_range(self, expression: Any) -> Condition:
+        given, wanted = expression.arg1, expression.arg2
+        if getattr(given, "name", "") != "Builtin_LANG" or not isinstance(wanted, Literal):
+            self._refuse("LANGMATCHES", 'LANGMATCHES is written as LANGMATCHES(LANG(?x), "en")')
+        if not str(wanted):
+            self._refuse("LANGMATCHES", "LANGMATCHES with an empty range never holds")
+        return Text("range", self._plain(given.arg, "LANG"), str(wanted), of="lang")
 
     def _same(self, left: Any, right: Any) -> Condition | None:
         """Terms that are equal, if these are terms and no numbers."""
@@ -104,14 +154,25 @@ class Conditions:
         of = "literal"
         if isinstance(subject, CompValue) and subject.name == "Builtin_STR":
             subject, of = subject.arg, "str"
+            if getattr(subject, "name", "") == "Builtin_DATATYPE":
+                subject, of = subject.arg, "datatype"
+        if getattr(subject, "name", "") == "Builtin_LANG" and of == "literal":
+            subject, of = subject.arg, "lang"
         if not isinstance(text, Literal):
             self._refuse(test, "what a text is compared with has to be a string")
         return Text(test, self._plain(subject, test), str(text), ignore_case, of)  # type: ignore[arg-type]
 
     def _plain(self, expression: Any, where: str) -> str:
-        if isinstance(expression, Variable) and str(expression) not in self._formulas.known:
+        if self._is_plain(expression):
             return str(expression)
         return self._refuse(where, "a condition on terms is about a variable of a pattern")
+
+    def _is_plain(self, expression: Any) -> bool:
+        """Is it a variable that stands for a term?"""
+        return isinstance(expression, Variable) and str(expression) not in self._formulas.known
+
+    def _equals(self, computed: Any, other: Any) -> Condition:
+        return Compare(self._formulas.text(computed), "=", self._formulas.text(other))
 
     def _term(self, expression: Any) -> Identifier:
         if isinstance(expression, Identifier) and not isinstance(expression, Variable):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from topwater.rspql.plan.plan import AllOf, AnyOf, Compare, Condition, Not
+from topwater.rspql.plan.condition_kinds import AllOf, AnyOf, Compare, Condition, Not
 from topwater.scoring.aggregates import RESERVED
 from topwater.scoring.expressions import Call, Expression, Name, Node, parse
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from rdflib.term import Variable
 
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.choices import Choices
 from topwater.rspql.plan.formula_names import free_name
 from topwater.rspql.plan.plan import TEXT, Bind, Pick
 from topwater.rspql.plan.score_formula import Formulas
@@ -33,11 +34,18 @@ class Grouping:
     """
 
     def __init__(
-        self, document: Document, layers: Layers, where: Where, stream: set[str], remote: set[str]
+        self,
+        document: Document,
+        layers: Layers,
+        where: Where,
+        stream: set[str],
+        remote: set[str],
+        choices: Choices | None = None,
     ) -> None:
         self._document = document
+        self._choices: Choices = {} if choices is None else choices
         self._where = where
-        self._stream = stream
+        self._stream = set(stream)
         self._remote = remote
         self._groups = set(group_names(layers, where))
         self._optional = {n for each in where.remotes if each.optional for n in each.variables}
@@ -52,7 +60,9 @@ class Grouping:
             if str(aggregate.res) not in later:
                 self.known[str(aggregate.res)] = self._aggregate(aggregate)
         for name, expression in layers.extends:
-            formulas = Formulas(document, self.known, self._optional)
+            formulas = Formulas(
+                document, self.known, self._optional, choices=self._choices, solution=()
+            )
             self.known[name] = formulas.node(expression)
             where.defaults |= formulas.defaults
             self.known |= {res: self.known[name] for res, own in later.items() if own == name}
@@ -131,9 +141,17 @@ class Grouping:
         return Call("-", (Name(every), Name(lost)))
 
     def _argument(self, expression: Any) -> Node:
-        formulas = Formulas(self._document, self._where.known, self._optional)
+        formulas = Formulas(
+            self._document,
+            self._where.known,
+            self._optional,
+            choices=self._choices,
+            solution=self._stream,
+        )
         node = formulas.node(expression)
         self._where.defaults |= formulas.defaults
+        self._where.bind_choices(Expression(node).columns, self._choices)
+        self._stream |= {name for name in Expression(node).columns if name in self._choices}
         return node
 
     def _of_remote(self, kind: str, node: Node | None) -> Node:
@@ -232,4 +250,6 @@ def _result_names(layers: Layers) -> dict[str, str]:
 
 
 def _label(function: str, node: Node | None) -> str:
-    return f"{function}_{variable_in(node.name)}" if isinstance(node, Name) else function
+    if isinstance(node, Name) and not node.name.startswith("="):
+        return f"{function}_{variable_in(node.name)}"
+    return function

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.plan import AllOf, Compare, Condition, Plan
+from topwater.rspql.plan.condition_kinds import AllOf, Compare, Condition
+from topwater.rspql.plan.plan import Plan
 from topwater.rspql.rdf.term_values import variable_in
 from topwater.scoring.aggregates import Aggregate
 from topwater.scoring.expressions import Number, parse
@@ -32,6 +33,12 @@ def require_monotone(document: Document, plan: Plan) -> None:
                 f"use ?{source} in one direction; if factors or divisors are never negative, say "
                 f"so: {_filters([f'?{source}', *others])}",
             )
+
+
+def is_monotone(plan: Plan) -> bool:
+    """Can it be told of each value which way the score goes with it?"""
+    score, known = parse(plan.score), ranges(plan)
+    return all(score.monotone(name, known) is not None for name in score.columns)
 
 
 def _filters(names: list[str]) -> str:

@@ -23,6 +23,7 @@ from rdflib.term import Identifier, URIRef, Variable
 
 from topwater.model import Frozen, Millis
 from topwater.redaction import redacted_addresses
+from topwater.rspql.plan.condition_kinds import Condition
 
 if TYPE_CHECKING:
     from topwater.query import TopKQuery
@@ -64,85 +65,6 @@ class StreamWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
-    """Two numbers compared. ``left`` and ``right`` are formulas over the names of variables.
-
-    What is not a number is an error: then neither the comparison nor its negation holds.
-    """
-
-    left: str
-    op: Literal["=", "!=", "<", "<=", ">", ">="]
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Among:
-    """A variable is one of some terms (``=`` and ``IN``). Numbers are equal by value."""
-
-    variable: str
-    terms: tuple[Identifier, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SameTerm:
-    """A variable is bound to one of some terms, letter by letter (``VALUES``)."""
-
-    variable: str
-    terms: tuple[Identifier, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Alike:
-    """Two variables are equal (``=``): numbers by value, moments by the instant."""
-
-    left: str
-    right: str
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A test of a variable's text: ``STR(?x)`` for ``of="str"``, else of its literal alone."""
-
-    test: Literal["contains", "starts", "ends", "regex"]
-    variable: str
-    text: str
-    ignore_case: bool = False
-    of: Literal["str", "literal"] = "literal"
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What sort of term a variable is bound to."""
-
-    variable: str
-    kind: Literal["iri", "blank", "literal", "numeric"]
-
-
-@dataclass(frozen=True, slots=True)
-class AllOf:
-    """All conditions hold."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class AnyOf:
-    """One of the conditions holds, or more."""
-
-    parts: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The condition does not hold. An error stays an error."""
-
-    part: Condition
-
-
-Condition: TypeAlias = Compare | Among | SameTerm | Alike | Text | Kind | AllOf | AnyOf | Not
-
-
-@dataclass(frozen=True, slots=True)
 class Bind:
     """``BIND(formula AS ?variable)``: a number."""
 
@@ -162,6 +84,24 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
+class Holds:
+    """What ``IF`` asks, as a number: 1 where the condition holds, 0 elsewhere, none for an error.
+
+    The variable is a name that no variable of a query has.
+    """
+
+    variable: str
+    condition: Condition
+
+
+class Fact(NamedTuple):
+    """A triple pattern that static data are searched for, and the graphs in which."""
+
+    triple: Triple
+    graphs: tuple[URIRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EventPattern:
     """What to look for in each event of a window's stream.
 
@@ -178,18 +118,36 @@ class EventPattern:
     parts
         The patterns of several blocks, which join over a whole window; the triples are then those
         of all parts, and filters and binds are about what was joined.
+    facts
+        What static data are searched for, to be joined with each solution, before ``binds``.
+    beside
+        The graphs of static data whose triples stand beside those of each event. A solution has
+        one triple of the event at least.
     """
 
     window: Named
     triples: tuple[Triple, ...]
     filters: tuple[Condition, ...] = ()
-    binds: tuple[Bind | Fixed, ...] = ()
+    binds: tuple[Bind | Fixed | Holds, ...] = ()
     parts: tuple[EventPattern, ...] = ()
+    facts: tuple[Fact, ...] = field(default=(), repr=False)
+    beside: tuple[URIRef, ...] = field(default=(), repr=False)
 
     @property
     def blocks(self) -> tuple[EventPattern, ...]:
         """The patterns that are matched inside events."""
         return self.parts or (self,)
+
+    def joined(self, other: EventPattern) -> EventPattern:
+        """Both in one event."""
+        return EventPattern(
+            self.window,
+            self.triples + other.triples,
+            self.filters + other.filters,
+            self.binds + other.binds,
+            facts=self.facts + other.facts,
+            beside=self.beside,
+        )
 
 
 class Further(NamedTuple):
@@ -417,8 +375,21 @@ class Plan:
 
         Two queries that ask the same of different events differ in nothing else.
         """
-        made = (self.patterns, [each.stream for each in self.windows], self.services)
+        made: tuple[object, ...] = (
+            self.patterns,
+            [each.stream for each in self.windows],
+            self.services,
+        )
+        if self.files:
+            made += ([(each.facts, each.beside) for each in _with_parts(self.patterns)],)
         return hashlib.sha256(repr(made).encode()).hexdigest()[:16]
+
+    @property
+    def files(self) -> tuple[URIRef, ...]:
+        """The graphs of static data that patterns read."""
+        parts = _with_parts(self.patterns)
+        read = [[*each.beside, *(g for fact in each.facts for g in fact.graphs)] for each in parts]
+        return tuple(dict.fromkeys(graph for graphs in read for graph in graphs))
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -435,6 +406,10 @@ class Plan:
         from topwater.rspql.plan.compilation import compiled
 
         return compiled(self)
+
+
+def _with_parts(patterns: tuple[EventPattern, ...]) -> list[EventPattern]:
+    return [part for pattern in patterns for part in (pattern, *pattern.parts)]
 
 
 def windows_in(plan: Plan, stream: Named) -> set[Named]:

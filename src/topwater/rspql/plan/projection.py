@@ -12,10 +12,12 @@ import numpy as np
 from rdflib.term import BNode, Identifier, Literal, Variable
 
 from topwater.model import Answer, FloatArray
+from topwater.rspql.plan.compilation import guarded, outside_if
 from topwater.rspql.plan.plan import Plan, Shown
 from topwater.rspql.rdf.datatypes import literals_of
 from topwater.rspql.rdf.pattern_match import key_terms
 from topwater.rspql.rdf.triples import text_of
+from topwater.scoring.expressions import Expression
 from topwater.scoring.expressions import parse as parse_formula
 
 Solution = tuple[Any, ...]
@@ -87,7 +89,7 @@ def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
         text, numbers = plan.score, list(rows.scores)
     else:
         text = each.formula
-        numbers = _usable(plan, text, _computed(text, read, len(rows.keys)), read)
+        numbers = _usable(plan, text, _computed(plan, text, read, len(rows.keys)), read)
     return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
 
 
@@ -99,9 +101,9 @@ def _terms(rows: Rows, name: str) -> list[str | None]:
 
 
 def _computed(
-    text: str, read: Mapping[str, Sequence[float | str | None]], count: int
+    plan: Plan, text: str, read: Mapping[str, Sequence[float | str | None]], count: int
 ) -> list[float | None]:
-    formula = parse_formula(text)
+    formula = Expression(guarded(plan, parse_formula(text).tree))
     # A column that no formula names tells how many rows there are.
     columns = {name: _floats(read[name]) for name in formula.columns} or {"": np.zeros(count)}
     values = formula.evaluate(columns).tolist()
@@ -115,7 +117,8 @@ def _usable(
     read: Mapping[str, Sequence[float | str | None]],
 ) -> list[float | None]:
     """The numbers that were computed of nothing but numbers."""
-    flags = {plan.errors[name] for name in parse_formula(text).columns if name in plan.errors}
+    needed = outside_if(parse_formula(text).tree)
+    flags = {plan.errors[name] for name in needed if name in plan.errors}
     return [
         None if any(read[flag][row] for flag in flags) else number
         for row, number in enumerate(numbers)

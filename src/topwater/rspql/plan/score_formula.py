@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn
 
 import pyarrow as pa
@@ -13,6 +14,8 @@ from rdflib.term import Identifier, Literal, URIRef, Variable
 
 from topwater.errors import QueryError
 from topwater.rspql.parser.tokens import Document
+from topwater.rspql.plan.choices import Choices, condition_tree, noted
+from topwater.rspql.plan.condition_kinds import Condition
 from topwater.rspql.rdf.term_values import CASTS, KIND, cast_of, variable_in
 from topwater.rspql.rdf.triples import text_of
 from topwater.scoring.expressions import Call, Expression, Name, Node, Number
@@ -31,16 +34,24 @@ _FUNCTIONS: dict[str, tuple[str, int, int]] = {
     OURS + "pow": ("**", 2, 2),
 }
 _CASTS = {XSD + name: name for name in CASTS}
-_USABLE = "use + - * /, ABS, IF(?a > ?b, ?a, ?b), COALESCE(?x, 0), or a function of <urn:topwater:>"
+_ROUNDED = {"ABS": "abs", "CEIL": "ceil", "FLOOR": "floor", "ROUND": "round"}
+_USABLE = (
+    "use + - * /, ABS, ROUND, CEIL, FLOOR, IF(?a > ?b, ?a, ?b), COALESCE(?x, 0), or a function of "
+    "<urn:topwater:>"
+)
 
 
 class Formulas:
     """Translates expressions. ``known`` has what stands for variables that were bound before.
 
+    ``solution`` says which variables have one value in each solution; None if all have.
+
     Attributes
     ----------
     defaults
         What ``COALESCE`` gives for variables that may be unbound, found on the way.
+    choices
+        What ``IF`` asks of solutions, found on the way.
     """
 
     def __init__(
@@ -49,9 +60,14 @@ class Formulas:
         known: Mapping[str, Node],
         optional: set[str],
         usable: str = _USABLE,
+        *,
+        choices: Choices | None = None,
+        solution: Collection[str] | None = None,
     ) -> None:
         self._document = document
         self._usable = usable
+        self.choices = {} if choices is None else choices
+        self.solution = solution
         self.known = dict(known)
         self.optional = optional
         self.defaults: dict[str, float] = {}
@@ -86,11 +102,14 @@ class Formulas:
             "MultiplicativeExpression": self._chain,
             "UnaryMinus": lambda e: _negative(self.node(e.expr)),
             "UnaryPlus": lambda e: self.node(e.expr),
-            "Builtin_ABS": lambda e: Call("abs", (self.node(e.arg),)),
+            **{f"Builtin_{name}": partial(self._of_one, op) for name, op in _ROUNDED.items()},
             "Builtin_COALESCE": self._coalesce,
             "Builtin_IF": self._if,
             "Function": self._function,
         }
+
+    def _of_one(self, op: str, expression: Any) -> Node:
+        return Call(op, (self.node(expression.arg),))
 
     def _variable(self, name: str) -> Node:
         return self.known.get(name, Name(name))
@@ -140,11 +159,32 @@ class Formulas:
             if branches in (sides, sides[::-1]):
                 greater = (test.op in (">", ">=")) == (branches == sides)
                 return Call("max" if greater else "min", sides)
-        return self._fail_at(
-            "IF is understood in two forms only",
-            "IF",
-            "write IF(?a > ?b, ?a, ?b) for the greater of two, or IF(BOUND(?x), ?x, 0)",
-        )
+        return self._chosen(test, self.node(yes), self.node(no))
+
+    def _chosen(self, test: Any, yes: Node, no: Node) -> Node:
+        """One of two numbers, by a condition of any kind."""
+        # Late: conditions are made of formulas, too.
+        from topwater.rspql.plan.conditions import Conditions, as_comparisons, names_in
+
+        condition: Condition = Conditions(self._document, self).condition(test)
+        names = names_in(condition)
+        if (names or self.solution is None) and self._in_solution(names):
+            choice = Call("if", (noted(self.choices, condition), yes, no))
+            whole = self._in_solution({*Expression(yes).columns, *Expression(no).columns})
+            return noted(self.choices, choice) if whole else choice
+        tree = condition_tree(as_comparisons(condition))
+        if tree is None:
+            self._fail_at(
+                "IF over groups or remote values compares something else than numbers",
+                "IF",
+                "compare numbers; or use IF in the WINDOW block: BIND(IF(…) AS ?x)",
+            )
+        return Call("if", (tree, yes, no))
+
+    def _in_solution(self, names: Iterable[str]) -> bool:
+        """Has each solution one value of all these names?"""
+        solution = self.solution
+        return solution is None or all(n in self.choices or n in solution for n in names)
 
     def _same(self, left: Any, right: Any) -> bool:
         return isinstance(right, Variable) and self.node(left) == self.node(right)

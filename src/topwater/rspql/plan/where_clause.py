@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -12,15 +12,19 @@ from rdflib.plugins.sparql.parserutils import CompValue
 from rdflib.term import BNode, Identifier, URIRef, Variable
 
 from topwater.rspql.parser.cursor import Names
-from topwater.rspql.parser.streaming_clauses import Streaming
+from topwater.rspql.parser.streaming_clauses import Streaming, default_graph, has_blocks
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.conditions import Conditions
-from topwater.rspql.plan.plan import Bind, EventPattern, Fixed, Named, SameTerm, Triple
+from topwater.rspql.plan.choices import Choices, with_choices
+from topwater.rspql.plan.condition_kinds import SameTerm
+from topwater.rspql.plan.conditions import Conditions, names_in
+from topwater.rspql.plan.plan import Bind, EventPattern, Fact, Fixed, Holds, Named, Triple
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
 from topwater.rspql.plan.solution_modifiers import takes_all
+from topwater.rspql.plan.static_clause import require_of_facts, with_facts
 from topwater.rspql.rdf.term_values import CASTS, KIND
 from topwater.scoring.expressions import Node
+from topwater.scoring.expressions import parse as parse_formula
 
 _REFUSED = {
     "Minus": ("MINUS", "MINUS is not supported", "use FILTER(?x != …) or FILTER(!(…))"),
@@ -63,6 +67,8 @@ class Where:
         What stands for variables that were bound outside the windows.
     defaults
         What ``COALESCE`` gives for variables that may be unbound.
+    facts
+        Static data that are joined with whatever stands beside them.
     """
 
     patterns: list[EventPattern] = field(default_factory=list)
@@ -70,6 +76,11 @@ class Where:
     filters: list[Any] = field(default_factory=list)
     known: dict[str, Node] = field(default_factory=dict)
     defaults: dict[str, float] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)
+
+    def bind_choices(self, names: Iterable[str], choices: Choices) -> None:
+        """Let each solution have what some formulas need of ``IF``."""
+        self.patterns = [with_choices(each, names, choices) for each in self.patterns]
 
     def stream_variables(self) -> set[str]:
         """The variables that every alternative binds."""
@@ -79,7 +90,9 @@ class Where:
 
 def variables(pattern: EventPattern) -> set[str]:
     """The variables that a pattern binds."""
-    terms = {str(term) for triple in pattern.triples for term in triple if _is_variable(term)}
+    facts = [fact for part in (pattern, *pattern.parts) for fact in part.facts]
+    triples = (*pattern.triples, *(fact.triple for fact in facts))
+    terms = {str(term) for triple in triples for term in triple if _is_variable(term)}
     bound = {bind.variable for part in pattern.parts for bind in part.binds}
     return terms | bound | {bind.variable for bind in pattern.binds}
 
@@ -94,16 +107,23 @@ def _is_variable(term: Identifier) -> bool:
 
 
 class Walker:
-    """Walks down the algebra of one query."""
+    """Walks down the algebra of one query.
+
+    Attributes
+    ----------
+    choices
+        What ``IF`` asks, as far as was walked.
+    """
 
     def __init__(self, document: Document, names: Names, parts: Streaming) -> None:
         self._document = document
         self._names = names
         self._parts = parts
         # Where a stream has blocks, what is in none is not of a stream.
-        self._default = [] if _has_blocks(document) else parts.default
+        self._default = [] if has_blocks(document) else parts.default
         self._blanks: dict[BNode, int] = {}
         self._services = 0
+        self.choices: Choices = {}
 
     def where(self, node: Any) -> Where:
         """A pattern outside of windows."""
@@ -118,32 +138,42 @@ class Walker:
     def _of_default(self, node: Any) -> Where:
         """Triples in no block, where the stream itself is what is asked: ``FROM STREAM``."""
         streams = self._default
-        if len(streams) > 1 or self._parts.static:
-            names = [each.n3() for each in (*streams, *self._parts.static)]
+        if len(streams) > 1:
+            names = [each.n3() for each in streams]
             self._document.fail(
                 f"which triples are from {' and which from '.join(names[:3])} is unclear",
                 self._names.place(streams[-1], "WHERE", "{"),
                 f"put those of a stream into a block: WINDOW {names[0]} {{ … }}",
             )
-        return self._in_window(node, streams)
+        found = self._in_window(node, streams)
+        graphs = default_graph(self._parts)
+        found.patterns = [replace(each, beside=graphs) for each in found.patterns]
+        return found
 
     def _join(self, node: Any) -> Where:
         left, right = self.where(node.p1), self.where(node.p2)
         patterns = left.patterns + right.patterns
         if left.patterns and right.patterns:
             patterns = [self._pair(a, b) for a in left.patterns for b in right.patterns]
+        facts = left.facts + right.facts
+        if patterns and facts:
+            patterns, facts = (
+                [with_facts(self._document, e, variables(e), facts) for e in patterns],
+                [],
+            )
         return Where(
             patterns,
             left.remotes + right.remotes,
             left.filters + right.filters,
             left.known | right.known,
             left.defaults | right.defaults,
+            facts,
         )
 
     def _pair(self, one: EventPattern, other: EventPattern) -> EventPattern:
         """Two blocks, joined over a window; triples of ``FROM STREAM`` join inside one event."""
         if one.window == other.window and one.window in self._default:
-            return _joined(one, other)
+            return one.joined(other)
         for name in sorted(variables(one) & variables(other)):
             computed = {b.variable for each in (one, other) for b in each.binds if _computes(b)}
             if name in computed:
@@ -160,6 +190,7 @@ class Walker:
             loose[0].filters + loose[1].filters,
             loose[0].binds + loose[1].binds,
             one.blocks + other.blocks,
+            loose[0].facts + loose[1].facts,
         )
 
     def _union(self, node: Any) -> Where:
@@ -167,12 +198,24 @@ class Walker:
         for side in (left, right):
             if side.remotes:
                 self._refuse_by(*_REFUSED["ServiceGraphPattern"])
+            if side.facts:
+                self._document.fail(
+                    "static data are an alternative of their own: they are joined with a window",
+                    self._place(side.facts[0].triple[1]),
+                    "put a WINDOW block into each part of UNION",
+                )
             if side.known:
                 self._fail("BIND", "BIND is in UNION, but outside WINDOW", "move it inside")
         return Where(left.patterns + right.patterns)
 
     def _leftjoin(self, node: Any) -> Where:
         left, right = self.where(node.p1), self.where(node.p2)
+        if right.facts:
+            self._fail(
+                "OPTIONAL",
+                "static data are OPTIONAL: a solution without them has no score",
+                "leave OPTIONAL out, or write both cases: { … } UNION { … }",
+            )
         if right.patterns or right.known or len(right.remotes) != 1:
             self._refuse_optional(bool(right.remotes))
         if right.filters or getattr(node.expr, "name", "") != "TrueFilter":
@@ -223,6 +266,9 @@ class Walker:
     def _bgp(self, node: Any) -> Where:
         if not node.triples:
             return Where()
+        graphs = default_graph(self._parts)
+        if self._parts.files & set(map(str, graphs)):
+            return self._facts(node.triples, graphs)
         if len(self._parts.static) != 1:
             self._document.fail(
                 "the triples are in no WINDOW and in no SERVICE",
@@ -232,26 +278,47 @@ class Walker:
         return self._static(node.triples, self._parts.static[0])
 
     def _static(self, triples: list[Any], name: URIRef) -> Where:
-        """Data that are not in the stream are looked up as those of a service are."""
+        """Data that are not in the stream: a file, or looked up as those of a service are."""
+        if str(name) in self._parts.files:
+            return self._facts(triples, (name,))
         names = {str(term) for triple in triples for term in triple if _is_variable(term)}
         return Where(remotes=[Remote(name, triples_text(triples), frozenset(names))])
 
+    def _facts(self, triples: list[Any], graphs: tuple[URIRef, ...]) -> Where:
+        return Where(facts=[Fact(each, graphs) for each in self._expanded(triples)])
+
     def _filter(self, node: Any) -> Where:
         found = self.where(node.p)
+        if found.facts:
+            there = {name for remote in found.remotes for name in remote.variables}
+            formulas = Formulas(self._document, found.known, set())
+            require_of_facts(self._document, formulas, found.facts, there, node.expr)
         if found.remotes or not found.patterns:
             return replace(found, filters=[*found.filters, node.expr])
         return replace(found, patterns=self.filtered(found, node.expr))
 
     def filtered(self, found: Where, expression: Any) -> list[EventPattern]:
         """The patterns, each with one more condition, which is about the stream only."""
-        formulas = Formulas(self._document, found.known, set())
+        formulas = Formulas(self._document, found.known, set(), choices=self.choices)
         condition = Conditions(self._document, formulas).condition(expression)
-        return [replace(each, filters=(*each.filters, condition)) for each in found.patterns]
+        return [
+            replace(
+                with_choices(each, names_in(condition), self.choices),
+                filters=(*each.filters, condition),
+            )
+            for each in found.patterns
+        ]
 
     def _extend(self, node: Any) -> Where:
         found = self.where(node.p)
         optional = {name for each in found.remotes if each.optional for name in each.variables}
-        formulas = Formulas(self._document, found.known, optional)
+        formulas = Formulas(
+            self._document,
+            found.known,
+            optional,
+            choices=self.choices,
+            solution=with_casts(found.stream_variables()),
+        )
         found.known[str(node.var)] = formulas.node(node.expr)
         found.defaults |= formulas.defaults
         return found
@@ -280,14 +347,15 @@ class Walker:
             return self._bodies(node.p1, window) + self._bodies(node.p2, window)
         if node.name == "Join":
             left, right = self._bodies(node.p1, window), self._bodies(node.p2, window)
-            return [_joined(one, other) for one in left for other in right]
+            return [one.joined(other) for one in left for other in right]
         if node.name == "Filter":
             found = Where(self._bodies(node.p, window))
             return self.filtered(found, node.expr)
         if node.name == "Extend":
-            text = Formulas(self._document, {}, set()).text(node.expr)
+            text = Formulas(self._document, {}, set(), choices=self.choices).text(node.expr)
             bind = Bind(str(node.var), text)
-            bodies = self._bodies(node.p, window)
+            names = parse_formula(text).columns
+            bodies = (with_choices(e, names, self.choices) for e in self._bodies(node.p, window))
             return [replace(each, binds=(*each.binds, bind)) for each in bodies]
         return self._refuse(node)
 
@@ -367,13 +435,8 @@ class Walker:
         return found[-1] if found else self._document.find("WHERE", "{")
 
 
-def _computes(bind: Bind | Fixed) -> bool:
+def _computes(bind: Bind | Fixed | Holds) -> bool:
     return isinstance(bind, Bind)
-
-
-def _has_blocks(document: Document) -> bool:
-    words = ("WINDOW", "STREAM", "GRAPH")
-    return any(token.level > 0 and token.word in words for token in document.tokens)
 
 
 def _is_plain(node: Any) -> bool:
@@ -382,12 +445,3 @@ def _is_plain(node: Any) -> bool:
         return False
     parts = [getattr(node, name, None) for name in ("p", "p1", "p2")]
     return all(_is_plain(part) for part in parts if isinstance(part, CompValue))
-
-
-def _joined(one: EventPattern, other: EventPattern) -> EventPattern:
-    return EventPattern(
-        one.window,
-        one.triples + other.triples,
-        one.filters + other.filters,
-        one.binds + other.binds,
-    )

@@ -13,16 +13,18 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
 from topwater.rspql.plan.compilation import is_bounded
 from topwater.rspql.plan.formula_names import free_name
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.rdf.term_values import DATATYPES, KIND
 from topwater.rspql.rdf.triples import XSD
 from topwater.scoring.aggregates import Aggregate
-from topwater.scoring.expressions import Call, Name, Node, Number, parse
+from topwater.scoring.expressions import Call, Expression, Name, Node, Number, parse
 
 _INTEGER, _DECIMAL, _DOUBLE = (DATATYPES.index(name) for name in ("integer", "decimal", "double"))
-_KEEP = ("+", "-", "*", "neg", "abs", "min", "max", "clip")
+_KEEP = ("+", "-", "*", "neg", "abs", "floor", "ceil", "round", "min", "max", "clip")
 """What gives an integer of integers."""
 
 _EXACT = 2**53
@@ -79,10 +81,18 @@ def _kind(plan: Plan, node: Node, read: Mapping[str, Sequence[Any]], row: int) -
     if isinstance(node, Number):
         return _looks(node.value)
     assert isinstance(node, Call)  # noqa: S101
+    if node.op == "if":
+        return _kind(plan, node.args[1 if _holds(node.args[0], read, row) else 2], read, row)
     if node.op not in (*_KEEP, "/"):
         return _DOUBLE
     parts = [_promoted(_kind(plan, each, read, row)) for each in node.args]
     return max(*parts, _DECIMAL if node.op == "/" else _INTEGER)
+
+
+def _holds(condition: Node, read: Mapping[str, Sequence[Any]], row: int) -> bool:
+    test = Expression(condition)
+    columns = {name: np.array([read[name][row]], np.float64) for name in test.columns}
+    return bool(test.evaluate(columns)[0] > 0)
 
 
 def _kind_of_name(plan: Plan, name: str, read: Mapping[str, Sequence[Any]], row: int) -> int:

@@ -18,8 +18,9 @@ from rdflib import Dataset
 from rdflib.term import URIRef, Variable
 
 from topwater.model import BoolArray, Frozen, IntArray
+from topwater.rspql.plan.condition_kinds import AllOf, AnyOf, Condition, Not, SameTerm, Text
 from topwater.rspql.plan.conditions import names_in
-from topwater.rspql.plan.plan import AllOf, AnyOf, Condition, EventPattern, Not, SameTerm, Text
+from topwater.rspql.plan.plan import EventPattern, Holds
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import variable_in
 from topwater.rspql.rdf.triples import XSD, Triples, of_codes, read_lines
@@ -209,7 +210,7 @@ class Columns:
         events = events.take(rows)
         texts = {who: self._subjects(events)}
         bound = {}
-        compared = {variable_in(name) for each in pattern.filters for name in names_in(each)}
+        compared = {variable_in(name) for each in _conditions(pattern) for name in names_in(each)}
         for variable, name in places.items():
             column = events.column(name)
             if variable not in terms and _is_double(column, variable in compared):
@@ -239,7 +240,9 @@ class Columns:
             or not all(isinstance(each, Variable) for each in variables)
             or not all(isinstance(triple[1], URIRef) for triple in pattern.triples)
             or None in names
-            or any(_needs_terms(each) for each in pattern.filters)
+            or pattern.facts
+            or pattern.beside
+            or any(_needs_terms(each) for each in _conditions(pattern))
         ):
             return None
         found = {str(each): str(name) for each, name in zip(objects, names, strict=True)}
@@ -311,6 +314,12 @@ def _is_double(column: pa.ChunkedArray, compared: bool) -> bool:
         ends = pc.min_max(column).as_py()
         return not compared or all(abs(each or 0) < _WHOLE for each in ends.values())
     return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind)) and not compared
+
+
+def _conditions(pattern: EventPattern) -> list[Condition]:
+    """All that terms or numbers are compared by."""
+    asked = (bind.condition for bind in pattern.binds if isinstance(bind, Holds))
+    return [*pattern.filters, *asked]
 
 
 def _needs_terms(condition: Condition) -> bool:

@@ -99,6 +99,9 @@ class Rounding:
         if op == "/":
             error = (errors[0] + np.abs(found) * errors[1]) / np.abs(values[1])
             return found, np.nan_to_num(error) + self._unit * np.abs(found)
+        if op in ("floor", "ceil", "round"):
+            x, error = values[0], errors[0]
+            return found, np.maximum(NUMPY[op](x + error) - found, found - NUMPY[op](x - error))
         # Of whatever else there is, doubles are all that is known.
         return found, reduce(np.maximum, errors) + np.zeros_like(found)
 
@@ -120,6 +123,9 @@ def evaluated(node: Node, values: Mapping[str, Exact]) -> Exact:
         return values[node.name]
     if isinstance(node, Number):
         return constant(node)
+    if node.op == "if":
+        holds = evaluated(node.args[0], values) > 0
+        return evaluated(node.args[1 if holds else 2], values)
     args = [evaluated(each, values) for each in node.args]
     if node.op not in _IN_FULL or not all(isinstance(each, Fraction) for each in args):
         return _in_binary(node.op, args)
@@ -156,6 +162,9 @@ _IN_FULL: Mapping[str, Callable[..., Exact]] = {
     "min": min,
     "max": max,
     "clip": lambda x, low, high: min(max(x, low), high),
+    "floor": lambda x: Fraction(math.floor(x)),
+    "ceil": lambda x: Fraction(math.ceil(x)),
+    "round": lambda x: Fraction(math.floor(x + Fraction(1, 2))),
 }
 
 

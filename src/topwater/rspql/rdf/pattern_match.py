@@ -8,13 +8,13 @@ they share.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from rdflib.term import Identifier, Variable
+from rdflib.term import Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.rspql.plan.plan import (
@@ -33,8 +33,13 @@ from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
 from topwater.rspql.rdf.triples import Triples, text_of
 
+if TYPE_CHECKING:
+    from topwater.rspql.rdf.static_data import StaticData
+
 _TERM = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"?(?:@[\w-]+|\^\^<[^<>]*>)?|_:\S+', re.DOTALL)
 _LARGEST = 2**62
+OWN_BLANK = "_:/"
+"""What the names of blank nodes in files begin with: no event can have such a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,8 @@ class Matcher:
         datatypes are, with :data:`~topwater.rspql.rdf.term_values.KIND` behind the name.
     texts
         Those whose terms are wanted, with :data:`~topwater.rspql.plan.plan.TEXT` behind the name.
+    data
+        What is in files that the patterns read.
     """
 
     reading: Documents | Columns
@@ -59,13 +66,16 @@ class Matcher:
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
     texts: tuple[str, ...] = ()
+    data: StaticData | None = None
 
     @staticmethod
-    def of(plan: Plan, stream: Named, reading: Documents | Columns) -> Matcher:
+    def of(
+        plan: Plan, stream: Named, reading: Documents | Columns, data: StaticData | None = None
+    ) -> Matcher:
         """What a plan looks for in a stream."""
         names = windows_in(plan, stream)
         patterns = tuple(from_stream(e, stream) for e in plan.patterns if e.window in names)
-        return Matcher(reading, patterns, plan.keys, plan.numbers, plan.texts)
+        return Matcher(reading, patterns, plan.keys, plan.numbers, plan.texts, data)
 
     def match(self, events: pa.Table, scope: str = "", first: int = 0) -> pa.Table:
         r"""The binding table of some events. A line that can't be read is a row without a key.
@@ -121,7 +131,8 @@ class Matcher:
                 ]
                 return found, np.arange(events.num_rows), self.reading.bad(events)
         triples = self.reading.triples(events)
-        return [solutions(triples, each) for each in self.patterns], triples.rows, triples.bad
+        found = [solutions(triples, each, self.data) for each in self.patterns]
+        return found, triples.rows, triples.bad
 
     def _rows(
         self, found: Bindings, time: pa.ChunkedArray, rows: IntArray, begun: tuple[str, int]
@@ -141,6 +152,7 @@ class Matcher:
         return [name.removesuffix(TEXT) for name in self.texts]
 
     def _table(self, found: Bindings, time: pa.ChunkedArray, texts: list[pa.Array]) -> pa.Table:
+        texts = [_settled(each) for each in texts]
         columns = {TIME: time, " ".join(self.keys): _keys(texts[: len(self.keys)])}
         for name in self.numbers:
             columns[name] = pa.array(self._column(found, name))
@@ -188,23 +200,24 @@ def from_stream(pattern: EventPattern, stream: Named) -> EventPattern:
     return replace(pattern, binds=binds)
 
 
-def solutions(triples: Triples, pattern: EventPattern) -> Bindings:
+def solutions(triples: Triples, pattern: EventPattern, data: StaticData | None = None) -> Bindings:
     """The solutions of a pattern, event by event."""
-    known = {each: text_of(each) for triple in pattern.triples for each in _constants(triple)}
-    places = pc.index_in(pa.array(known.values(), triples.terms.type), triples.terms)
-    codes = dict(zip(known, places.fill_null(-1).to_pylist(), strict=True))
-    waiting = [_matched(triples, triple, codes) for triple in pattern.triples]
+    if pattern.beside and data is not None:
+        return kept(data.merged(triples, pattern.triples, pattern.beside), pattern, data)
+    waiting = [matched(triples, triple) for triple in pattern.triples]
     found = waiting.pop(min(range(len(waiting)), key=lambda each: len(waiting[each])))
     while waiting:
         # One that shares a variable, if there is any: else each event gives all combinations.
         best = max(waiting, key=lambda each: (len(each.codes.keys() & found.codes), -len(each)))
         waiting = [each for each in waiting if each is not best]
         found = joined(found, best)
-    return kept(found, pattern)
+    return kept(found, pattern, data)
 
 
-def kept(found: Bindings, pattern: EventPattern) -> Bindings:
-    """Of some solutions those that pass the filters, with what is bound by ``BIND``."""
+def kept(found: Bindings, pattern: EventPattern, data: StaticData | None = None) -> Bindings:
+    """Of some solutions those that pass the filters, with static data and what ``BIND`` binds."""
+    if pattern.facts and data is not None:
+        found = data.beside(found, pattern.facts)
     for bind in pattern.binds:
         found = found.with_bound(bind)
     for condition in pattern.filters:
@@ -213,12 +226,13 @@ def kept(found: Bindings, pattern: EventPattern) -> Bindings:
     return found.without(hidden) if hidden else found
 
 
-def _constants(triple: Triple) -> list[Identifier]:
-    return [term for term in triple if not isinstance(term, Variable)]
-
-
-def _matched(triples: Triples, triple: Triple, codes: Mapping[Identifier, int]) -> Bindings:
+def matched(triples: Triples, triple: Triple) -> Bindings:
     """The triples that fit one triple pattern."""
+    known = [term for term in triple if not isinstance(term, Variable)]
+    texts = pa.array([text_of(term) for term in known], triples.terms.type)
+    codes = dict(
+        zip(known, pc.index_in(texts, triples.terms).fill_null(-1).to_pylist(), strict=True)
+    )
     columns = (triples.subject, triples.predicate, triples.object)
     fits: BoolArray = np.ones(len(triples), np.bool_)
     places: dict[str, IntArray] = {}
@@ -280,7 +294,7 @@ def _keys(texts: list[pa.Array]) -> pa.Array:
 
 def _scoped(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array:
     """The same, with blank nodes named after the event that they are in."""
-    blank = pc.starts_with(terms, "_:")
+    blank = pc.and_not(pc.starts_with(terms, "_:"), pc.starts_with(terms, OWN_BLANK))
     if not pc.any(blank).as_py():
         return terms
     scope, first = begun
@@ -290,6 +304,13 @@ def _scoped(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array
     nothing = pa.scalar("", pa.large_string())
     named = pc.binary_join_element_wise(begins, place, between, label, nothing)
     return pc.if_else(blank, named, terms)
+
+
+def _settled(texts: pa.Array) -> pa.Array:
+    """Terms in which blank nodes of files have names that may go out."""
+    if not pc.any(pc.starts_with(texts, OWN_BLANK)).as_py():
+        return texts
+    return pc.replace_substring_regex(texts, f"^{OWN_BLANK}", "_:f")
 
 
 def _texts(found: Bindings, name: str) -> pa.Array:

@@ -18,20 +18,19 @@ import pyarrow.compute as pc
 from rdflib.term import Identifier
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.rspql.plan.plan import (
+from topwater.rspql.plan.condition_kinds import (
     Alike,
     AllOf,
     Among,
     AnyOf,
-    Bind,
     Compare,
     Condition,
-    Fixed,
     Kind,
     Not,
     SameTerm,
     Text,
 )
+from topwater.rspql.plan.plan import Bind, Fixed, Holds
 from topwater.rspql.rdf.comparison import Verdict, among, compared, three_valued
 from topwater.rspql.rdf.exact_arithmetic import decided, exact_column
 from topwater.rspql.rdf.term_values import (
@@ -44,8 +43,10 @@ from topwater.rspql.rdf.term_values import (
     as_cast,
     cast_named,
     cast_of,
+    datatypes_of,
     exact_cast,
     exact_of,
+    languages_of,
     last_of,
     numbers_of,
     texts_of,
@@ -170,6 +171,8 @@ class Bindings:
         """The same of a formula's tree."""
         if isinstance(node, Name):
             return self.numbers(node.name)
+        if isinstance(node, Call) and node.op == "if":
+            return self._chosen(node)
         good = np.ones(len(self), np.bool_)
         if isinstance(node, Number):
             return np.full(len(self), node.value), good
@@ -184,6 +187,12 @@ class Bindings:
         # What is infinite though nothing in it is was divided by zero.
         good &= np.isfinite(values) | ~finite
         return np.where(good, values, np.nan), good
+
+    def _chosen(self, node: Call) -> tuple[FloatArray, BoolArray]:
+        """The branch that is taken; an error in the other one is none."""
+        (test, known), (yes, yes_good), (no, no_good) = map(self.worth, node.args)
+        good = known & np.where(test > 0, yes_good, no_good)
+        return np.where(good, np.where(test > 0, yes, no), np.nan), good
 
     def columns_of(self, *nodes: Node) -> dict[str, FloatArray]:
         """The numbers of the variables in some formulas."""
@@ -210,10 +219,8 @@ class Bindings:
         if variable in self.bound:
             return exact_column(origin, variable in self.whole)
         term = str(self.terms[origin])
-        if not to:
-            return exact_of(term)
         try:
-            return exact_cast(term, to)
+            return exact_cast(term, to) if to else exact_of(term)
         except (ValueError, ArithmeticError, KeyError):
             return float("nan") if default is None else default
 
@@ -221,10 +228,14 @@ class Bindings:
         """The terms that a variable is bound to at ``rows``."""
         return self.terms.take(self.codes[variable][rows])
 
-    def with_bound(self, bind: Bind | Fixed) -> Bindings:
+    def with_bound(self, bind: Bind | Fixed | Holds) -> Bindings:
         """The same, and one variable more: a term, another name for one, or a number."""
         if isinstance(bind, Fixed):
             return self._with_term(bind.variable, text_of(bind.term))
+        if isinstance(bind, Holds):
+            verdict = _verdict(bind.condition, self)
+            values = np.where(verdict < 0, np.nan, verdict)
+            return replace(self, bound={**self.bound, bind.variable: values})
         formula = parse_formula(bind.formula).tree
         if isinstance(formula, Name) and formula.name in self.codes:
             return replace(self, codes={**self.codes, bind.variable: self.codes[formula.name]})
@@ -360,20 +371,41 @@ def _(condition: Kind, of: Bindings) -> Verdict:
 
 @_verdict.register
 def _(condition: Text, of: Bindings) -> Verdict:
+    def tested(terms: pa.Array) -> Verdict:
+        texts, good = _READ[condition.of](terms)
+        return three_valued(_bools(_passes(condition, texts)), good)
+
+    return _by_term(of, condition.variable, tested)
+
+
+_READ: Mapping[str, Callable[[pa.Array], tuple[pa.Array, BoolArray]]] = {
+    "str": functools.partial(texts_of, any_term=True),
+    "literal": functools.partial(texts_of, any_term=False),
+    "lang": languages_of,
+    "datatype": datatypes_of,
+}
+
+
+def _passes(condition: Text, texts: pa.Array) -> pa.Array:
+    """Which texts pass a test."""
+    if condition.test == "equals":
+        return pc.equal(texts, condition.text)
+    if condition.test == "range":
+        return _in_range(texts, condition.text.lower())
     tests = {
         "contains": pc.match_substring,
         "starts": pc.starts_with,
         "ends": pc.ends_with,
         "regex": pc.match_substring_regex,
     }
+    return tests[condition.test](texts, condition.text, ignore_case=condition.ignore_case)
 
-    def tested(terms: pa.Array) -> Verdict:
-        texts, good = texts_of(terms, any_term=condition.of == "str")
-        test = tests[condition.test]
-        found = _bools(test(texts, condition.text, ignore_case=condition.ignore_case))
-        return three_valued(found, good)
 
-    return _by_term(of, condition.variable, tested)
+def _in_range(languages: pa.Array, wanted: str) -> pa.Array:
+    """Which languages are in a range: ``en`` has ``en-gb`` in it, and ``*`` any."""
+    if wanted == "*":
+        return pc.not_equal(languages, "")
+    return pc.or_(pc.equal(languages, wanted), pc.starts_with(languages, f"{wanted}-"))
 
 
 def _by_term(of: Bindings, variable: str, test: Callable[[pa.Array], Verdict]) -> Verdict:

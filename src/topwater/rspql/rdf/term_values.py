@@ -54,6 +54,9 @@ Sorts: TypeAlias = npt.NDArray[np.int8]
 Exact: TypeAlias = Fraction | float | np.float32
 """A number in full, a double, or a float."""
 
+LANG_STRING = "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString"
+"""The datatype of texts with a language."""
+
 _TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _MOMENT = (
     r"^-?([1-9][0-9]{3,}|0[0-9]{3})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -165,6 +168,38 @@ def texts_of(terms: pa.Array, *, any_term: bool) -> tuple[pa.Array, BoolArray]:
     return texts, (literal | iri) if any_term else string
 
 
+def languages_of(terms: pa.Array) -> tuple[pa.Array, BoolArray]:
+    """The language of each literal, empty where it has none; and which terms are literals.
+
+    Examples
+    --------
+    >>> some = ['"a"', '"a"@en', "<x:a>"]
+    >>> [languages_of(pa.array(some, pa.large_string()))[n].tolist() for n in (0, 1)]
+    [['', 'en', ''], [True, True, False]]
+    """
+    literal, suffix = _suffixes(terms)
+    tagged = pc.starts_with(suffix, "@")
+    return pc.if_else(tagged, pc.utf8_slice_codeunits(suffix, 1), ""), literal
+
+
+def datatypes_of(terms: pa.Array) -> tuple[pa.Array, BoolArray]:
+    """The IRI of each literal's datatype, and which terms are literals."""
+    literal, suffix = _suffixes(terms)
+    written = pc.if_else(
+        pc.starts_with(suffix, "@"),
+        f"^^<{LANG_STRING}>",
+        pc.if_else(pc.equal(suffix, ""), f"^^<{XSD}string>", suffix),
+    )
+    return pc.utf8_slice_codeunits(written, 3, -1), literal
+
+
+def _suffixes(terms: pa.Array) -> tuple[BoolArray, pa.Array]:
+    """Which terms are literals, and what follows their text; nothing for other terms."""
+    literal = _bools(pc.starts_with(terms, '"'))
+    suffix = last_of(pc.split_pattern(terms, '"', max_splits=1, reverse=True))
+    return literal, pc.if_else(pa.array(literal), suffix.cast(terms.type), "")
+
+
 def last_of(parts: pa.Array) -> pa.Array:
     """The last element of each list."""
     ends = parts.offsets.to_numpy()[1:] - 1
@@ -255,7 +290,8 @@ def exact_of(term: str) -> Exact:
     Fraction(1, 10)
     """
     found = _LITERAL.fullmatch(term)
-    assert found is not None  # noqa: S101  it was found to be a number
+    if found is None:
+        raise ValueError("not a number")
     # Python refuses to read very long integers, but not decimals.
     return _exact(found[1] if found[2] in ("double", "float") else Decimal(found[1]), found[2])
 

@@ -39,6 +39,7 @@ from topwater.rspql.rdf.pattern_match import (
     term_texts,
 )
 from topwater.rspql.rdf.solutions import Bindings
+from topwater.rspql.rdf.static_data import StaticData
 
 _HOUR: Millis = 3_600_000
 
@@ -50,10 +51,13 @@ class WindowJoin:
     ----------
     plan
         One whose patterns have several parts.
+    data
+        What is in files that the patterns read.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, data: StaticData | None = None) -> None:
         self._plan = plan
+        self._data = data
         self._windows = windows_of(plan.windows[0])
         self._matcher = Matcher(Documents(), plan.patterns, plan.keys, plan.numbers, plan.texts)
         self._held: dict[tuple[int, int], list[pa.Table]] = {}
@@ -84,7 +88,7 @@ class WindowJoin:
         found = reading.triples(events)
         yield self._amiss(time[found.bad], "")
         for place, part in self._parts(stream):
-            solved = solutions(found, part)
+            solved = solutions(found, part, self._data)
             rows = found.rows[solved.event]
             usable = good[rows]
             table = _table(solved.take(usable), time, rows[usable], (scope, first))
@@ -162,7 +166,8 @@ class WindowJoin:
         for alternative, pattern in enumerate(self._plan.patterns):
             parts = [self._of(window, (alternative, n)) for n in range(len(pattern.blocks))]
             if all(part is not None and part.num_rows for part in parts):
-                found, time = _pairs([part for part in parts if part is not None], pattern)
+                known = [part for part in parts if part is not None]
+                found, time = _pairs(known, pattern, self._data)
                 order = np.argsort(time, kind="stable")
                 shifted = pa.chunked_array([time[order] - window.start + begin])
                 yield self._matcher.table(found.take(order), shifted)
@@ -194,7 +199,9 @@ def _table(found: Bindings, time: IntArray, rows: IntArray, begun: tuple[str, in
     return pa.table(columns | {name: pa.array(each) for name, each in found.bound.items()})
 
 
-def _pairs(parts: list[pa.Table], pattern: EventPattern) -> tuple[Bindings, IntArray]:
+def _pairs(
+    parts: list[pa.Table], pattern: EventPattern, data: StaticData | None
+) -> tuple[Bindings, IntArray]:
     """The solutions of several blocks that agree, and when the last part of each was."""
     waiting = _encoded(parts)
     found = waiting.pop(min(range(len(waiting)), key=lambda each: len(waiting[each])))
@@ -209,7 +216,7 @@ def _pairs(parts: list[pa.Table], pattern: EventPattern) -> tuple[Bindings, IntA
         for name in part.column_names
         if pa.types.is_floating(part.schema.field(name).type)
     }
-    found = kept(replace(found, bound=bound), pattern)
+    found = kept(replace(found, bound=bound), pattern, data)
     places = [found.codes[f"row {number}"] for number in range(len(parts))]
     times = [part.column(TIME).to_numpy()[place] for part, place in zip(parts, places, strict=True)]
     return found, np.max(times, axis=0)
