@@ -230,7 +230,7 @@ def wallet(
     Next to the best fixed share of the budget for each service and the best TTL caches, both found
     in hindsight; and to choosing by ranked keys where these share entries. In worlds where costs
     and change rates are equal and where they differ, with a filter, and with foreign keys; in this
-    process. Takes about a quarter of an hour. Seeds below ten are those that it was designed on.
+    process. Takes about twenty minutes. Seeds below ten are those that it was designed on.
     """
     from topwater_lab.bench.wallet_precision import FULL, QUICK, bench_wallet, show
 

@@ -53,7 +53,13 @@ def test_the_best_of_a_sweep_is_shown() -> None:
 
 @pytest.mark.soak
 @pytest.mark.timeout(1800)
-def test_one_purse_is_never_behind() -> None:
-    report = bench_wallet(dataclasses.replace(FULL, seeds=2, cases=QUICK.cases), quiet=True)
-    never_behind = report["targets"][:2]
-    assert [target["missed"] for target in never_behind] == [[], []]
+def test_one_purse_is_ahead_of_caches_and_overspends_nothing() -> None:
+    """Whether it is ahead of the best fixed split is a figure, and no promise."""
+    effort = dataclasses.replace(FULL, seeds=2, cases=QUICK.cases, shares=(0.5,))
+    report = bench_wallet(effort, quiet=True)
+    right = {(row["case"], row["contender"]): row["precision"] for row in report["rows"]}
+    for case in QUICK.cases:
+        assert right[case.name, "worth"] > right[case.name, "TTL caches"] + 0.02
+        if case.kind == "shared":
+            assert right[case.name, "worth"] > right[case.name, "a copy for each key"] + 0.02
+    assert [target["reached"] for target in report["targets"][-2:]] == [True, True]
