@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import time
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.support.joined_scene import Shop, query_of
+from tests.support.timing import HANGS
 from topwater import remote, run
 from topwater.errors import QueryError
 from topwater.model import Fetched, KeyArray
@@ -19,14 +20,14 @@ VENDORS = remote.memory({7: 1.0})
 GIVEN: dict[str, Any] = {"shop": Shop({}), "vendors": VENDORS}
 
 
-class Slow:
-    """Takes its time, in a thread of its own."""
+class Waiting:
+    """Answers once all who meet here have been asked, and fails if nobody else is."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, meeting: threading.Barrier) -> None:
+        self.meeting = meeting
 
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
-        time.sleep(self.seconds)
+        self.meeting.wait(HANGS)
         return Fetched(np.ones(len(keys)), np.ones(len(keys), bool))
 
 
@@ -73,10 +74,9 @@ def test_a_source_that_raises_costs_its_own_keys() -> None:
 
 
 def test_sources_are_asked_at_the_same_time() -> None:
-    table, keys = SourceTable({"a": Slow(0.3), "b": Slow(0.3)}), np.array([7, 8])
-    begun = time.perf_counter()
-    got = table.fetch([("a", keys), ("b", keys), ("a", keys[:0])], 0, 5.0)
-    assert time.perf_counter() - begun < 0.55
+    meeting, keys = threading.Barrier(2), np.array([7, 8])
+    table = SourceTable({"a": Waiting(meeting), "b": Waiting(meeting)})
+    got = table.fetch([("a", keys), ("b", keys), ("a", keys[:0])], 0, 2 * HANGS)
     assert [len(each.ok) for each in got] == [2, 2, 0]
     table.close()
 
