@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
+import sqlite3
 from typing import TYPE_CHECKING, Any
 from unittest.mock import MagicMock
 
@@ -11,12 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
+import topwater
 from tests.support.collected import Collected
-from topwater import QueryError
+from tests.support.loopback import serving
+from topwater import QueryError, remote
 from topwater.cli.terminal import plain_errors
 from topwater.errors import SourceError
 from topwater.jobs import Job, read_job
 from topwater.jobs.display import Display
+from topwater.jobs.preflight import checked
 from topwater.jobs.runner import _report_missing, _require_usable, _session, run
 from topwater.jobs.signals import StopFlag
 from topwater.live.folder import EXPLAINED, Folder
@@ -107,6 +112,98 @@ def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path
     with pytest.raises(typer.Exit) as ended, plain_errors():
         ran(job(folder, sink, "query.group_by=team"), spark)
     assert ended.value.exit_code == 1
+
+
+JOINED = """\
+[query]
+key = "user"
+time = "at"
+window = "2 s"
+take = {n = "count", team = "last(team)"}
+score = "n * price * trust"
+where = "stock > 0"
+k = 2
+
+[query.budget]
+cost = 30
+per = {"1 min" = 900}
+
+[[query.refresh]]
+remote = ["price", "stock", "maker"]
+from = "shop"
+
+[[query.refresh]]
+remote = "trust"
+from = "teams"
+key = "team"
+cost = 5
+
+[stream]
+kind = "files"
+path = "in"
+schema = "user string, team string, at timestamp, amount double"
+
+[sources.shop]
+url = "URL/{key}"
+value = {price = "$.price", stock = "$.stock"}
+text = {maker = "$.maker"}
+
+[sources.teams]
+url = "sqlite:///teams.db"
+table = "teams"
+key = "name"
+value = "trust"
+
+[sink]
+kind = "json"
+path = "answers"
+"""
+GOODS: dict[str, dict[str, Any]] = {
+    "ann": {"price": 3.0, "stock": 2, "maker": "A"},
+    "bob": {"price": 2.0, "stock": 0, "maker": "B"},
+    "cid": {"price": 1.0, "stock": 5, "maker": "Käse"},
+}
+TRUST = {"a": 0.5, "b": 1.0, "c": 2.0}
+
+
+def shop(_: str, path: str, __: bytes) -> tuple[int, str, bytes]:
+    found = GOODS.get(path.removeprefix("/"))
+    return 200 if found else 404, "application/json", json.dumps(found or {}).encode()
+
+
+def test_two_real_sources_by_two_keys(
+    spark: SparkSession, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A service over HTTP and a database; checked, run, shown as lines and written as rows."""
+    with contextlib.closing(sqlite3.connect(folder / "teams.db")) as database, database:
+        database.execute("create table teams (name text primary key, trust real)")
+        database.executemany("insert into teams values (?, ?)", TRUST.items())
+    with serving(shop) as url:
+        (folder / "job.toml").write_text(JOINED.replace("URL", url))
+        told = read_job(folder / "job.toml", settings=["spark.shards=3"])
+        checked(told, Display(told, None, None))
+        lines = capsys.readouterr().out.splitlines()
+        display = ran(told, spark)
+    assert any(line.startswith("shop: the key 'ann' has price 3, stock 2") for line in lines)
+    assert any(line.startswith("teams: the key 'a' has ") for line in lines), lines
+    sources = {"shop": remote.memory(GOODS), "teams": remote.memory(TRUST)}
+    given = [
+        {"user": user, "team": user[0], "at": 1_767_225_600_000 + 1_000 * at}
+        for at, user, _ in EVENTS
+    ]
+    right = [*topwater.run(told.query, [given], sources=sources)]
+    seen = [[(row["key"], row["score"]) for row in each["rows"]] for each in display.windows]
+    assert len(seen) == 2
+    assert seen == [[(row.key, row.score) for row in each.rows] for each in right][: len(seen)]
+    first = display.windows[0]
+    assert first["rows"][0].items() >= {"price": 3.0, "maker": "A", "trust": 0.5}.items()
+    assert first["rows"][0]["team"] == "a"
+    assert (first["spent"], first["left"]) == (right[0].spent, dict(right[0].left))
+    texts = [file.read_text() for file in (folder / "answers").glob("batch=*/*.json")]
+    rows = [json.loads(line) for text in texts for line in text.splitlines()]
+    assert {row["remotes"]["maker"]["value"] for row in rows} == {"A", "Käse"}
+    pages = [row["label"] for each in Folder(folder / "answers").news() for row in each["rows"]]
+    assert pages == [user for each in seen for user, _ in each]
 
 
 def test_without_a_sink_all_windows_are_answered_once(spark: SparkSession, folder: Path) -> None:

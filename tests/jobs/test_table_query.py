@@ -73,6 +73,128 @@ def test_a_source_that_nobody_asks_is_refused(tmp_path: Path) -> None:
     assert found.query.refresh is not None
 
 
+TWO = """
+[[query.refresh]]
+remote = ["price", "stock"]
+from = "shop"
+
+[[query.refresh]]
+remote = "trust"
+from = "vendors"
+key = "vendor"
+cost = 5
+per = {"1 day" = 50}
+
+[query.budget]
+cost = 20
+deadline = "2 s"
+"""
+SOURCES = """
+[sources.shop]
+kind = "memory"
+values = {ann = {price = 3.0, stock = 2}}
+
+[sources.vendors]
+kind = "memory"
+values = {a = 0.5}
+"""
+JOINED = (
+    'query.take={n = "count", vendor = "last(vendor)"}',
+    'query.score="n * price * trust"',
+    'query.where="stock > 0"',
+    'stream.schema="user string, at timestamp, vendor string"',
+)
+
+
+def test_several_sources_have_tables_by_their_names(tmp_path: Path) -> None:
+    found = job(tmp_path, TWO + SOURCES, *JOINED, "spark.shards=4")
+    assert [*found.services] == ["shop", "vendors"]
+    assert found.query.joins is not None
+    assert found.query.joins.sources == ("shop", "vendors")
+    assert found.query.joins.budget.cost == 20
+    assert found.query.joins.joins[1].per == {"1 d": 50}
+    told = str(job_explanation(found))
+    assert "shop  values in memory" in told
+    assert "all keys are ranked in one place, with one budget: 4 shards are not used" in told
+    one = job(tmp_path, SOURCE, 'query.refresh={remote="f", cost=2}', 'query.score="n * f"')
+    assert [*one.services] == [""], "the only source needs no name"
+
+
+@pytest.mark.parametrize(
+    ("more", "setting", "problem", "fix"),
+    [
+        (SOURCES.replace("shop", "shpo"), "query.refresh", "names the source 'shop'", "mean shpo?"),
+        ("", "query.refresh", "names the source 'shop'", "write [sources.shop] with a url"),
+        (
+            SOURCES + '[sources.more]\nkind = "memory"\nvalues = {a = 1}\n',
+            "sources.more",
+            "is never asked: the query names shop, vendors",
+            "leave it out",
+        ),
+        (SOURCES + SOURCE, "source", "stands beside [sources]", "[sources.shop]"),
+        (SOURCES.replace("stock =", "stok ="), "sources.shop", "no value 'stock'", "mean stok?"),
+        (SOURCES.replace('"memory"', '"memry"'), "sources.shop.kind", "'memry'", "mean memory?"),
+        ("[sources]\nshop = 3\n", "sources.shop", "must be a table", "[sources.shop] above"),
+        (SOURCES.replace("sources", "source"), "source.shop", "by a name", "write [sources.shop]"),
+    ],
+)
+def test_what_several_sources_can_not_be(
+    tmp_path: Path, more: str, setting: str, problem: str, fix: str
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        job(tmp_path, TWO + more, *JOINED)
+    first = caught.value.problem.splitlines()[0]
+    assert f" {setting}: " in first
+    assert problem in first
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem", "fix"),
+    [
+        (('remote = "trust"', 'remote = "price"'), "'price' names two remote values", "once"),
+        (("cost = 5", "cots = 5"), "no such setting", "did you mean cost?"),
+        (("cost = 5", "cost = 0"), "cost", "leave it out for 1"),
+        (("cost = 20", "cost = 2"), "2 is less than one look-up, which takes 5", "allow 5 or more"),
+        (('key = "vendor"', 'key = "vendr"'), "'vendr' is not among", "last(vendr)"),
+    ],
+)
+def test_what_is_wrong_with_a_join_is_told_with_its_line(
+    tmp_path: Path, changed: tuple[str, str], problem: str, fix: str
+) -> None:
+    with pytest.raises(QueryError, match=r"job\.toml, line \d+: query\.") as caught:
+        job(tmp_path, TWO.replace(*changed) + SOURCES, *JOINED)
+    assert problem in caught.value.problem
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("schema", "take", "fix"),
+    [
+        ("vendor date", "last(vendor)", "text or whole numbers"),
+        ("vendor string", "last(vendr)", "did you mean vendor?"),
+        ("vendor string, more date", "last(vendor)", "use text, or a number"),
+    ],
+)
+def test_columns_that_are_looked_up_by_or_shown(
+    tmp_path: Path, schema: str, take: str, fix: str
+) -> None:
+    more = ', more = "last(more)"' if "more" in schema else ""
+    changes = [
+        f'query.take={{n = "count", vendor = "{take}"{more}}}',
+        f'stream.schema="user string, at timestamp, {schema}"',
+    ]
+    with pytest.raises(QueryError, match=r"query\.take: ") as caught:
+        job(tmp_path, TWO + SOURCES, *JOINED, *changes)
+    assert fix in caught.value.fix
+
+
+def test_of_one_value_it_must_be_known_where_it_comes_from(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="may come from shop or vendors") as caught:
+        job(tmp_path, SOURCES, *REMOTE)
+    assert 'from = "shop"' in caught.value.fix
+
+
 def test_a_query_and_a_stream_are_needed(tmp_path: Path) -> None:
     from topwater.jobs import read_job
 

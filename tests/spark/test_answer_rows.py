@@ -49,7 +49,7 @@ def test_an_answer_has_the_columns_of_the_schema_in_their_order() -> None:
     names = [
         each.split(" ")[0].strip("`") for each in packed_schema("bigint", "string").split(", ")
     ]
-    row = packed(ANSWERED)
+    row = packed(ANSWERED, QUERY)
     assert list(row) == names
     assert (row["kind"], row["window_start"], row["window_end"]) == (ANSWER, 0, 10)
     assert (row["key"], row["score"], row["time"], row["values"]) == (["a"], [2.5], [7], [[2.5]])
@@ -74,9 +74,9 @@ def test_rows_become_answers_in_the_order_of_windows_and_ranks() -> None:
 
 def test_shards_are_merged_window_by_window_and_what_is_late_is_kept() -> None:
     other = replace(ANSWERED, rows=(Row(1, "b", 9.0, 8, values=(9.0,)),), counts=Counts(events=4))
-    late = packed(ANSWERED) | {"kind": LATE}
-    parts = [pa.RecordBatch.from_pylist([packed(ANSWERED), late]), None]
-    parts[1] = pa.RecordBatch.from_pylist([packed(other)], schema=parts[0].schema)
+    late = packed(ANSWERED, QUERY) | {"kind": LATE}
+    parts = [pa.RecordBatch.from_pylist([packed(ANSWERED, QUERY), late]), None]
+    parts[1] = pa.RecordBatch.from_pylist([packed(other, QUERY)], schema=parts[0].schema)
     (batch,) = merged(QUERY, iter(parts))
     best, kept = batch.to_pylist()
     assert (best["kind"], best["key"], best["score"]) == (ANSWER, ["b"], [9.0])
@@ -93,7 +93,7 @@ def test_freshness_problems_and_look_ups_survive() -> None:
         problems=(("timeout", 1),),
         looked_up=(LookUp("a", None, 2.0, ok=True), LookUp("b", 1.0, None, ok=False)),
     )
-    row = packed(answer)
+    row = packed(answer, QUERY)
     schema = pa.RecordBatch.from_pylist([row | {"problems": None}]).schema
     told = pa.field("problems", pa.map_(pa.string(), pa.int64()))
     schema = schema.set(schema.get_field_index("problems"), told)

@@ -34,7 +34,9 @@ def test_a_restart_after_every_micro_batch_changes_nothing(
         monitor.ingest(batch)
         right += monitor.close_until(monitor.watermark or 0)
     assert len(right) >= 8
-    assert [row for row in bench.rows if row["kind"] == ANSWER] == [*map(packed, right)]
+    assert [row for row in bench.rows if row["kind"] == ANSWER] == [
+        packed(answer, each.query) for answer in right
+    ]
     assert any(row["kind"] == LATE for row in bench.rows)
 
 

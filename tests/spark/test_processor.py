@@ -51,7 +51,7 @@ def test_any_cut_into_micro_batches_gives_the_same_answers(seed: int) -> None:
     batches = [bids.batch(start, end) for start, end in itertools.pairwise(cuts)]
     local = list(run(query, batches))[: len(found)]
     assert len(found) >= 9
-    assert [row.asDict() for row in found] == [packed(answer) for answer in local]
+    assert [row.asDict() for row in found] == [packed(answer, query) for answer in local]
 
 
 def test_a_state_is_taken_up_only_by_as_many_shards_and_the_same_events() -> None:

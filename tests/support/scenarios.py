@@ -18,9 +18,11 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKQuery, run, sliding, tumbling
+from topwater.model import Fetched
 from topwater.monitor import Monitor, build_monitor
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.shard_monitors import ShardedMonitor
+from topwater.monitor.shards import divided_among
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from topwater.model import Fetched, KeyArray
+    from topwater.model import KeyArray
 
 # Spark's workers can't import this module.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
@@ -54,6 +56,16 @@ SCHEMAS = {
 }
 _REMOTE: dict[str, Any] = {"remote": "followers", "budget": 3, "spare": 4}
 _SUMS = {"recent": "last(value)", "total": "sum(value)", "n": "count"}
+_JOINS: dict[str, Any] = {
+    "take": {"n": "count", "by": "last(team)", "v": "sum(value)"},
+    "score": "n * followers * trust + v / 8",
+    "where": "stock > 2 and trust > 0.3",
+    "refresh": [
+        {"remote": ["followers", "stock", "maker"], "from": "shop", "per": {"30 s": 25}},
+        {"remote": "trust", "from": "teams", "key": "by", "cost": 3, "default": 0.5},
+    ],
+    "budget": {"cost": 6, "per": {"20 s": 16}},
+}
 QUERIES: dict[str, dict[str, Any]] = {
     "each": {"score": "value"},
     "each-smallest": {"score": Formula("value - other", order="smallest"), "late": "use"},
@@ -80,6 +92,12 @@ QUERIES: dict[str, dict[str, Any]] = {
         "refresh": _REMOTE,
         "group_by": "team",
     },
+    "joins": _JOINS,
+    "groups-joins": {
+        **_JOINS,
+        "group_by": "team",
+        "budget": {"cost": 8, "per": {"20 s": 30}, "over": "all"},
+    },
 }
 
 
@@ -93,8 +111,10 @@ class Scenario:
     known: int = KEYS
 
     @property
-    def source(self) -> Replay | None:
+    def source(self) -> Any:
         """The remote side: the same each time."""
+        if self.query.joins is not None:
+            return {"shop": Shop(), "teams": Teams()}
         if self.query.single is None:
             return None
         kind = Flaky if self.query.single.policy == "lru" else Replay
@@ -171,6 +191,43 @@ class Flaky(Replay):
         return replace(got, values=np.where(state > 1, got.values, np.nan), ok=state > 1, why=why)
 
 
+class Changing:
+    """A source whose values follow from the key and the time."""
+
+    punctual = True
+    now = 0
+
+    def seek(self, now: int) -> None:
+        self.now = now
+
+
+class Shop(Changing):
+    """Several values with one look-up, one of them text; some keys fail, some have no values."""
+
+    names = ("followers", "stock", "maker")
+    text_names = ("maker",)
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        turn = keys * 7 + self.now // 9_000 * (keys % 4)
+        some = turn % 11 != 3
+        columns: dict[str, Any] = {
+            "followers": np.where(some, turn % 40 / 4 + 1, np.nan),
+            "stock": np.where(some, turn % 9, np.nan),
+            "maker": np.array([f"Käser {each % 3}" if each % 2 else None for each in turn], object),
+        }
+        ok = turn % 13 != 5
+        why = np.where(ok, "", "server").astype(object)
+        return replace(Fetched.of_columns(columns, ok), why=why)
+
+
+class Teams(Changing):
+    """A number for each team."""
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        turns = np.array([len(key) + self.now // 15_000 for key in keys.tolist()], np.int64)
+        return Fetched(turns % 5 / 4, np.ones(len(keys), bool))
+
+
 def remote_side(kind: type[Replay] = Replay, distinct: int = KEYS) -> Replay:
     """Every key's value changes several times."""
     rng = np.random.default_rng(11)
@@ -227,7 +284,8 @@ class Bench:
     """
 
     def __init__(self, each: Scenario, shards: int, rng: np.random.Generator) -> None:
-        self._each, self._shards, self._rng = each, shards, rng
+        self._each, self._shards = each, divided_among(each.query, shards)
+        self._rng = rng
         self._schema = _arrow_schema(each.keys)
         self._run = str(rng.random())
         self._tester = self._started(MonitorProcessor)

@@ -56,7 +56,7 @@ def benched(each: Scenario, shards: int, seed: int) -> list[dict[str, Any]]:
 def expected(each: Scenario, shards: int) -> list[dict[str, Any]]:
     remote = each.query.refresh is not None and each.query.group_by is None
     found = answered_in_shards(each, shards) if remote else answered_locally(each)
-    return [packed(answer) for answer in found]
+    return [packed(answer, each.query) for answer in found]
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -112,7 +112,7 @@ def on_spark(
         events = read_stream(spark, written(folder / "in", files, first), each.keys)
         rows = topk(events, each.query, each.source, shards=shards)
         found = run_to_the_end(rows, str(folder / "checkpoint"), str(folder / "sink"))
-    return [packed(answer) for answer in answers_from(found, each.query)]
+    return [packed(answer, each.query) for answer in answers_from(found, each.query)]
 
 
 @pytest.mark.spark
@@ -125,6 +125,7 @@ def on_spark(
         ("lru", 1, "bigint"),
         ("worth", 4, "bigint"),
         ("listed", 1, "bigint"),
+        ("joins", 4, "bigint"),
     ],
 )
 def test_spark_gives_the_same_answers(

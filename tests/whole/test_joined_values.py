@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.joined_scene import Step, Told, play, query_of, ranked, steps
-from topwater.errors import QueryError
-from topwater.jobs.job_file import Written
-from topwater.jobs.table_query import _check_source
+from tests.support.journal_store import JournalStore
 from topwater.monitor import Monitor, build_monitor
-from topwater.spark.topk import _check
+from topwater.monitor.journal import Journal
 
 BUDGETS: list[Any] = [12, 40, {"cost": 15, "per": {"2 s": 40}}, {"per": {"1 min": 200}}]
 
@@ -89,26 +85,23 @@ def test_a_restart_before_each_window_changes_nothing(
     assert plain == again
 
 
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({}, "several remote values, and filters on them, are answered in process so far"),
-        (
-            {"refresh": None, "score": "sold", "where": None, "budget": ...},
-            "'title' is text, and Spark's rows have numbers",
-        ),
-    ],
-)
-def test_spark_says_what_it_does_not_answer(changes: dict[str, Any], problem: str) -> None:
-    kinds = {"product": pa.string(), "at": pa.int64(), "title": pa.string()}
-    take = {"sold": "count", "title": "last(title)"}
-    take |= {} if changes else {"vendor": "last(vendor)"}
-    columns = pa.schema([*kinds.items(), ("vendor", pa.int64())])
-    with pytest.raises(QueryError, match=problem):
-        _check(columns, query_of(take=take, **changes), None, 1)
+@settings(max_examples=12)
+@given(steps(), st.sampled_from(BUDGETS), st.booleans())
+def test_a_journal_read_back_before_each_window_changes_nothing(
+    given_steps: list[Step], budget: Any, by_team: bool
+) -> None:
+    """As Spark keeps the state: a head and chunks, of which a new monitor is made."""
+    query = query_of(budget=budget, **({"group_by": "team"} if by_team else {}))
+    store = JournalStore()
+    journals: list[Journal[Any]] = []
 
+    def restart(monitor: Any, sources: Any) -> Monitor:
+        # The first one begins with a monitor that holds something already.
+        journal = journals.pop() if journals else Journal(monitor)
+        store.write(journal.record("nonce", whole=not store.written))
+        journals.append(store.rebuilt(build_monitor(query, source=sources)))
+        again: Monitor = journals[0].monitor
+        return again
 
-def test_a_job_says_so_too() -> None:
-    settings = query_of().to_dict()
-    with pytest.raises(QueryError, match="answered in process so far"):
-        _check_source(Written(Path("job.toml"), {"query": settings, "source": {}}), query_of())
+    plain = [told.answer for told in play(query, given_steps)]
+    assert plain == [told.answer for told in play(query, given_steps, restart=restart)]

@@ -23,6 +23,7 @@ from tests.support.journal_store import kept
 from tests.support.scenarios import Scenario, answered_in_shards, snapshots, written
 from tests.support.spark_driver import Plan
 from topwater.spark import answers_from
+from topwater.spark.answer_rows import packed
 from topwater.spark.state import read_snapshots
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def check(spark: SparkSession, folder: Path) -> None:
     rows = spark.read.parquet(str(folder / "sink")).toArrow()
     right = answered_in_shards(each, plan.shards)
     assert len(right) >= 40
-    assert answers_from(rows, each.query) == right
+    found = [packed(answer, each.query) for answer in answers_from(rows, each.query)]
+    assert found == [packed(answer, each.query) for answer in right]
     assert rows.num_rows == sum(max(1, len(answer.rows)) for answer in right)
     states, expected = (
         read_snapshots(spark, str(folder / "checkpoint")),
@@ -162,8 +164,9 @@ def kill(folder: Path, kills: int, seed: int) -> None:
         Plan(name="last-and-sum", files=100, own=True),
         Plan(name="each", files=100),
         Plan(files=100, keys=100_000),
+        Plan(name="joins", files=100),
     ],
-    ids=["worth", "our own source", "reduced in Java", "many keys"],
+    ids=["worth", "our own source", "reduced in Java", "many keys", "several sources"],
 )
 def test_twenty_kills_change_nothing(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     folder = prepared(tmp_path, plan)

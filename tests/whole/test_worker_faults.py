@@ -13,7 +13,9 @@ from pyspark.errors import StreamingQueryException
 
 from tests.support.faulty_processor import install
 from tests.support.scenarios import answered_in_shards, read_stream, scenario, written
+from topwater.monitor.shards import divided_among
 from topwater.spark import Progress, answers_from, start, topk
+from topwater.spark.answer_rows import packed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +30,9 @@ ASKED_FOR = ("a fault that was asked for", "Python worker exited unexpectedly")
 class Run:
     """A query that is started again when a fault has ended it, in the same workers."""
 
-    def __init__(self, spark: SparkSession, folder: Path, files: int) -> None:
-        self.scenario = scenario("worth", 7, files=files, rows=500)
+    def __init__(self, spark: SparkSession, folder: Path, files: int, name: str = "worth") -> None:
+        self.scenario = scenario(name, 7, files=files, rows=500)
+        self.shards = divided_among(self.scenario.query, SHARDS)
         self.words = folder / "words"
         self.faults: dict[int, str] = {}
         self._spark, self._folder = spark, folder
@@ -98,12 +101,15 @@ class Run:
         """Each window once, and answered as without a fault."""
         right = answered_in_shards(self.scenario, SHARDS)
         rows = pa.concat_tables(self._found[number] for number in sorted(self._found))
-        assert answers_from(rows, self.scenario.query) == right
+        query = self.scenario.query
+        found = [packed(answer, query) for answer in answers_from(rows, query)]
+        assert found == [packed(answer, query) for answer in right]
         assert rows.num_rows == sum(max(1, len(answer.rows)) for answer in right)
 
 
+@pytest.mark.parametrize("name", ["worth", "joins"])
 def test_workers_die_between_micro_batches_and_within_and_kept_monitors_lie(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """The third comes to nothing when its state was written, and its monitors are kept: they lie.
 
@@ -114,13 +120,13 @@ def test_workers_die_between_micro_batches_and_within_and_kept_monitors_lie(
                                       └ undone             └ dies
     """
     install(tmp_path / "words", monkeypatch)
-    run = Run(spark, tmp_path, files=5)
+    run = Run(spark, tmp_path, files=5, name=name)
     run.faults = {1: "kill workers", 2: "undo"}
     run.to_the_end(then="kill")
     run.check()
     assert run.ends == 2
     assert {2, 3} <= set(run.rebuilt)
-    assert len(list(run.words.glob("caught-*"))) == SHARDS
+    assert len(list(run.words.glob("caught-*"))) == run.shards
 
 
 def test_a_damaged_chunk_is_named(

@@ -126,19 +126,29 @@ def as_dict(rows: Rows, job: Job) -> dict[str, Any]:
     found |= {name: first[name] for name in _SHOWN if first.get(name) is not None}
     if first.get("problems"):
         found["problems"] = dict(first["problems"])
+    if first.get("spent") is not None:
+        found |= {"spent": first["spent"], "left": dict(first.get("left") or {})}
     return found
 
 
 def _row(row: Mapping[str, Any], job: Job) -> dict[str, Any]:
     if job.plan is not None:
         return {name: row[name] for name in ("rank", *(each.name for each in job.plan.projection))}
-    values = dict(zip(job.query.names_taken, row["values"] or (), strict=False))
+    values = dict(zip(job.query.names_taken, _contributed(row), strict=False))
+    values |= {name: cell["value"] for name, cell in (row.get("remotes") or {}).items()}
     names = (*job.query.key_columns, *_CELLS) if isinstance(job.query.key, tuple) else _CELLS
     cells = {name: row[name] for name in names if row.get(name) is not None}
     for name in (*job.query.key_columns, "key"):
         if name in cells:
             cells[name] = plain_key(cells[name])
     return {**cells, **values}
+
+
+def _contributed(row: Mapping[str, Any]) -> Sequence[Any]:
+    """What the stream said: texts where there are such, and else numbers."""
+    numbers = row["values"] or ()
+    texts = row.get("texts") or [None] * len(numbers)
+    return [n if text is None else text for n, text in zip(numbers, texts, strict=False)]
 
 
 def _iso(when: datetime) -> str:

@@ -14,6 +14,7 @@ from topwater.jobs.job_file import ENDINGS, text_of
 from topwater.jobs.loader import named_files, read_job
 from topwater.jobs.remote_side import EXAMPLE, is_example
 from topwater.monitor.joint_ranking import has_joint_ranking
+from topwater.monitor.shards import divided_among
 from topwater.redaction import redacted_addresses, shown_address, shown_path
 from topwater.show.explain import Explanation, Step, explanation
 
@@ -40,9 +41,13 @@ def job_explanation(job: Job) -> Explanation:
 def _in_shards(job: Job) -> Iterator[str]:
     """Who spends the budget, where keys are divided."""
     shards = job.spark.shards
-    if shards == 1 or job.query.group_by is not None or job.query.refresh is None:
+    if shards == 1 or job.query.refresh is None:
         return
-    if has_joint_ranking(job.query, shards):
+    if job.query.group_by is not None and divided_among(job.query, shards) > 1:
+        return
+    if divided_among(job.query, shards) == 1:
+        yield f"all keys are ranked in one place, with one budget: {shards} shards are not used"
+    elif has_joint_ranking(job.query, shards):
         yield f"{shards} shards have one budget, spent on the best of all their keys"
     elif not job.query.refresh.budget.unlimited:
         yield f"each of {shards} shards spends its part of the budget on its own keys"

@@ -28,14 +28,15 @@ MOST = 5
 _LINES = 2_000
 
 
-def first_keys(job: Job) -> list[Key]:
+def first_keys(job: Job, columns: tuple[str, ...] = ()) -> list[Key]:
     """The first distinct keys of the stream, in order; none where only Spark could say.
 
-    Files that can't be read tell none: that is for the run to say.
+    Files that can't be read tell none: that is for the run to say. ``columns`` are those of the
+    keys, if these are not the ranked ones.
     """
     found: dict[Key, None] = {}
     try:
-        for key in _keys(job):
+        for key in _keys(job, columns or job.query.key_columns):
             found[key] = None
             if len(found) == MOST:
                 break
@@ -44,7 +45,7 @@ def first_keys(job: Job) -> list[Key]:
     return list(found)
 
 
-def _keys(job: Job) -> Iterator[Key]:
+def _keys(job: Job, columns: tuple[str, ...]) -> Iterator[Key]:
     for name, stream in job.streams.items():
         settings = stream.settings
         if not isinstance(settings, FilesStream | ReplayStream):
@@ -54,7 +55,7 @@ def _keys(job: Job) -> Iterator[Key]:
                 if settings.rdf and not stream.mapped:
                     yield from _terms(job.plan, name, file, settings.format)
             else:
-                yield from _values(file, settings, job.query.key_columns)
+                yield from _values(file, settings, columns)
 
 
 def _files(settings: FilesStream | ReplayStream) -> list[Path]:

@@ -36,7 +36,8 @@ class Job:
     files
         Static data, by name.
     streams, services
-        By name; a query that is not in RSP-QL has one of each at most, named ``""``.
+        By name; a query that is not in RSP-QL has one stream, named ``""``, and so is the only
+        source where it has no name.
     sink, spark, live
         Where answers go, and how it runs.
     """

@@ -18,10 +18,13 @@ from topwater.jobs.first_keys import first_keys
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.key_texts import key_of_text
 from topwater.jobs.remote_side import example, service_of, source_of
+from topwater.jobs.table_query import source_place
 from topwater.model import Key
+from topwater.query import TopKQuery
 from topwater.remote import Look
 from topwater.remote.look import NoValue, UnknownKey
 from topwater.remote.look import checked as checked_source
+from topwater.replica.joins.join import Join
 from topwater.show.console import plain as plain_text
 from topwater.validation import Address, address_of
 
@@ -90,7 +93,24 @@ def _reaches(job: Job, keys: Sequence[Key]) -> Iterator[tuple[str, Any]]:
         for server in _servers(stream.settings):
             yield f"{name or 'stream'} at {server}", lambda at=server: _reach(at)
     for name in job.services:
-        yield name or "source", lambda name=name: _ask(job, name, keys)
+        asked = _keys_of(job, name, keys)
+        yield name or "source", lambda name=name, asked=asked: _ask(job, name, asked)
+
+
+def _keys_of(job: Job, name: str, keys: Sequence[Key]) -> Sequence[Key]:
+    """By what a source is asked: the ranked keys, or what a column of the stream holds."""
+    if job.plan is not None or job.query.joins is None:
+        return keys
+    asking = [each for each in job.query.joins.joins if name in (ONE, each.source)]
+    if any(each.key is None for each in asking):
+        return keys
+    return first_keys(job, tuple(column_of(job.query, each) for each in asking[:1]))
+
+
+def column_of(query: TopKQuery, join: Join) -> str:
+    """The column of the stream that holds what a value is looked up by."""
+    assert query.aggregation is not None  # noqa: S101  joins are of aggregates
+    return query.aggregation.aggregates[join.key or ""].column or ""
 
 
 def _servers(settings: Any) -> list[Address]:
@@ -119,7 +139,7 @@ def _ask(job: Job, name: str, keys: Sequence[Key]) -> Look | None:
     base = job.written.base
     with example(job.needs_example) as at:
         if job.plan is None:
-            source: Any = source_of(job.services[ONE], base, at)
+            source: Any = source_of(job.services[name], base, at)
         else:
             from topwater.rspql import full_name
             from topwater.rspql.registration import source_for
@@ -132,7 +152,7 @@ def _ask(job: Job, name: str, keys: Sequence[Key]) -> Look | None:
             source = source_for(asked[0], given, job.plan.prefixes)
             # What else is looked up by, the first keys do not tell.
             keys = keys if asked[0].by is None else ()
-        place = ("services", name) if job.plan else ("source",)
+        place = ("services", name) if job.plan else source_place(name)
         closing = contextlib.closing(source) if hasattr(source, "close") else None
         with closing or contextlib.nullcontext(), job.written.blamed(*place):
             return _look(source, keys)

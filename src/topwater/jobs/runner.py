@@ -172,12 +172,13 @@ def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFr
     with job.written.blamed("query"):
         if job.plan is None:
             events = job.streams[ONE].open(spark, once=table)
-            given = job.services.get(ONE)
-            source = None if given is None else source_of(given, job.written.base, at)
+            base = job.written.base
+            named = {name: source_of(each, base, at) for name, each in job.services.items()}
             return topk(
                 events,
                 job.query,
-                source,
+                named.get(ONE),
+                sources=None if ONE in named or not named else named,
                 shards=how.shards,
                 late_rows=how.late_rows,
                 idle=how.idle,

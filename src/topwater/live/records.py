@@ -137,7 +137,7 @@ def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
         record["columns"] = names
         record["rows"] = [_of_solution(row, names, score) for row in ranked]
     else:
-        record["rows"] = [_present(row, _ROW) for row in ranked]
+        record["rows"] = [_present(row, _ROW) | _with_texts(row) for row in ranked]
     return record_of(record)
 
 
@@ -164,6 +164,15 @@ def _present(row: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
     """Some columns of a row, as far as they have a value."""
     cells = {name: row[name] for name in names if row.get(name) is not None}
     return cells | {"time": millis(cells["time"])} if "time" in cells else cells
+
+
+def _with_texts(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What the stream said, if texts are among it."""
+    texts = row.get("texts")
+    if not texts:
+        return {}
+    both = zip(row["values"], texts, strict=True)
+    return {"values": [number if text is None else text for number, text in both]}
 
 
 def _rank(row: Mapping[str, Any]) -> int:
@@ -269,5 +278,6 @@ _FIELDS: dict[str, Any] = {
 
 _OF_ANSWER = ("group", "triples", "exact", "candidates", "problems", "looked_up", "tuned")
 _COLUMNS = {
-    "kind", "window_start", "window_end", *_ROW, *_OF_ANSWER, *_COUNTS, *_FRESHNESS
+    "kind", "window_start", "window_end", *_ROW, *_OF_ANSWER, *_COUNTS, *_FRESHNESS,
+    "texts", "remotes", "spent", "left", "notices",
 }  # fmt: skip

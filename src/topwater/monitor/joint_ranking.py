@@ -25,9 +25,10 @@ from topwater.monitor.open_windows import WindowResult, window_result
 from topwater.monitor.remote_part import RemotePart
 from topwater.monitor.settings_notes import SettingsNotes
 from topwater.monitor.shards import counts_of
+from topwater.monitor.source_table import Sources
 from topwater.monitor.tuned_state import tuned_state
 from topwater.monitor.window_answer import ShardAnswer, make_answer
-from topwater.protocols import Clock, Source
+from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.replica.notices import NoticeDesk
@@ -89,7 +90,7 @@ class JointRanking:
         query: TopKQuery,
         state: bytes | None = None,
         *,
-        source: Source | None,
+        source: Sources | None,
         on_miss: OnMiss | None = None,
         clock: Clock = SYSTEM_CLOCK,
         changes: NoticeSettings | None = None,

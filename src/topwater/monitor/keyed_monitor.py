@@ -80,7 +80,7 @@ class Forms(NamedTuple):
         """A table with the columns that the query has inside."""
         if self.plain:
             return table
-        _require_others(table, query)
+        require_others(table, query)
         return with_keys_inside(table, self.key, self.group)
 
     def outside(self, answer: Answer, others: frozenset[str] = frozenset()) -> Answer:
@@ -103,7 +103,7 @@ class Forms(NamedTuple):
         )
 
 
-def _require_others(table: pa.Table, query: TopKQuery) -> None:
+def require_others(table: pa.Table, query: TopKQuery) -> None:
     """Raise for a column that is not there, before there are more than the stream has."""
     role = "score" if query.take == "each" else "take"
     named = [(name, role) for name in query.value_columns]
@@ -152,7 +152,7 @@ class KeyedMonitor:
         self.query = query
         self._changes = changes
         self._on_miss = on_miss
-        self._asked, given = _asked_by_key(query, source)
+        self._asked, given = asked_by_key(query, source)
         for each in self._asked:
             each.take_keys(query.key_columns)
         self._remote = remote_part(query, given, clock)
@@ -277,14 +277,10 @@ class KeyedMonitor:
 
 def _by_columns(query: TopKQuery) -> frozenset[str]:
     """The sources that are asked by a column of the stream."""
-    if query.joins is None:
-        return frozenset()
-    return frozenset(join.source for join in query.joins.joins if join.key is not None)
+    return frozenset() if query.joins is None else query.joins.by_columns
 
 
-def _asked_by_key(
-    query: TopKQuery, given: Sources | None
-) -> tuple[list[TypedKeys], Sources | None]:
+def asked_by_key(query: TopKQuery, given: Sources | None) -> tuple[list[TypedKeys], Sources | None]:
     """The sources that are asked by the ranked key, and all sources with these among them."""
     if given is None or isinstance(given, SourceTable):
         return [], given

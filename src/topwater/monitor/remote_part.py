@@ -48,7 +48,7 @@ class RemotePart:
 
     @staticmethod
     def of(
-        query: TopKQuery, source: Source | None, clock: Clock, shard: Shard = _WHOLE
+        query: TopKQuery, source: Sources | None, clock: Clock, shard: Shard = _WHOLE
     ) -> RemotePart | None:
         """The remote part of a query with one remote value; None if it has none."""
         found = remote_part(query, source, clock, shard)

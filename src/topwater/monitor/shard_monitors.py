@@ -14,8 +14,9 @@ from topwater.monitor.notice_settings import NoticeSettings
 from topwater.monitor.protocol import Monitor
 from topwater.monitor.reduction import reduce_for_shards
 from topwater.monitor.remote_part import RemoteElsewhere
-from topwater.monitor.shards import merge_for, require_buckets
-from topwater.protocols import Clock, Source
+from topwater.monitor.shards import divided_among, merge_for, require_buckets
+from topwater.monitor.source_table import Sources
+from topwater.protocols import Clock
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.validation import whole_of
@@ -26,7 +27,7 @@ def shard_monitor(
     state: bytes | None = None,
     *,
     shard: Shard,
-    source: Source | None = None,
+    source: Sources | None = None,
     keep_late: bool = False,
     clock: Clock = SYSTEM_CLOCK,
     changes: NoticeSettings | None = None,
@@ -54,7 +55,7 @@ class ShardedMonitor:
     Parameters
     ----------
     query, shards
-        What is asked, and how many shards share the keys.
+        What is asked, and how many shards share the keys, where these are divided.
     states
         What :meth:`snapshots` gave.
     source
@@ -81,7 +82,7 @@ class ShardedMonitor:
         shards: int,
         states: Mapping[int, bytes] | None = None,
         *,
-        source: Source | None = None,
+        source: Sources | None = None,
         clock: Clock = SYSTEM_CLOCK,
         joint: bool = True,
     ) -> None:
@@ -92,7 +93,7 @@ class ShardedMonitor:
                 field="group_by",
                 fix="use topwater.run()",
             )
-        self.query, self.shards = query, shards
+        self.query, self.shards = query, (shards := divided_among(query, shards))
         before: Mapping[int, bytes] = states or {}
         self._ranking: JointRanking | None = None
         if joint and has_joint_ranking(query, shards):

@@ -78,6 +78,32 @@ def require_buckets(shards: int) -> None:
         )
 
 
+def divided_among(query: TopKQuery, shards: int, *, texts: bool = False) -> int:
+    """Among how many monitors keys, or groups, are divided where so many shards are wanted.
+
+    Several remote values that have one wallet are ranked in one place, and so are one with texts
+    beside it: what shards offer each other are numbers. Where each group has its own budget, and
+    no quota is for all, groups are divided.
+
+    Examples
+    --------
+    >>> from topwater.windows import tumbling
+    >>> joins = [{"remote": ["price", "stock"], "from": "shop"}]
+    >>> query = TopKQuery(key="who", time="at", window=tumbling(10), take={"n": "count"},
+    ...                   score="n * price", k=1, refresh=joins)
+    >>> divided_among(query, 4), divided_among(replace(query, group_by="team"), 4)
+    (1, 4)
+    """
+    if query.refresh is None or shards == 1:
+        return shards
+    if query.joins is None:
+        return 1 if texts and query.group_by is None else shards
+    budget = query.joins.budget
+    quotas = bool(budget.per) or any(join.per for join in query.joins.joins)
+    alone = query.group_by is None or budget.over == "all" or quotas
+    return 1 if alone else shards
+
+
 def _hashes(keys: pa.Array) -> IntArray:
     """Whole numbers from 0 to 2^31."""
     if pa.types.is_integer(keys.type):

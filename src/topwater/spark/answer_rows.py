@@ -21,6 +21,18 @@ from topwater.monitor.shards import merge_for
 from topwater.monitor.window_answer import ShardAnswer
 from topwater.query.keyed_query import forms_of
 from topwater.replica.offers import Offer
+from topwater.scoring.aggregates import LABEL
+from topwater.spark.extra_columns import (
+    NO_EXTRAS,
+    TEXTS,
+    Extras,
+    both_of,
+    numbers_of,
+    remotes_of,
+    told,
+    told_late,
+    with_texts,
+)
 from topwater.spark.key_expressions import key_outside
 
 if TYPE_CHECKING:
@@ -56,6 +68,7 @@ _CELLS = {
     "assumed": "string",
 }
 _LOOK_UP = {"key": "{key}", "before": "double", "after": "double", "ok": "boolean"}
+_SAID = "said"
 ANSWER, LATE, FIGURES, NOTICES = "answer", "late", "figures", "notices"
 """Kinds of rows. Users never see figures, which are for the metrics, nor notices of changes, which
 go from a shard to the stage behind all shards."""
@@ -73,12 +86,13 @@ def packed_schema(key_type: str, group_type: str) -> str:
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
         f"looked_up array<struct<{look_up}>>, tuned array<string>, "
-        "notices map<string,bigint>, figures map<string,bigint>, offer binary"
+        "notices map<string,bigint>, figures map<string,bigint>, offer binary, extras string"
     )
 
 
-def packed(answer: Answer) -> dict[str, Any]:
+def packed(answer: Answer, query: TopKQuery) -> dict[str, Any]:
     """An answer as one row of such columns."""
+    several = query.joins is not None
     fresh = dict.fromkeys(FRESHNESS) if answer.freshness is None else asdict(answer.freshness)
     return {
         "kind": ANSWER,
@@ -86,20 +100,24 @@ def packed(answer: Answer) -> dict[str, Any]:
         "window_start": answer.window.start,
         "window_end": answer.window.end,
         **{name: [getattr(row, name) for row in answer.rows] for name in _CELLS},
-        "values": [list(row.values) for row in answer.rows],
+        "values": [
+            numbers_of(row.values) if query.label_names else list(row.values) for row in answer.rows
+        ],
         "exact": answer.exact,
         "candidates": answer.candidates,
         **fresh,
         **asdict(answer.counts),
         # Null and not empty, so that metrics gather only what there is.
         "problems": dict(answer.problems) or None,
-        "looked_up": [
-            {name: getattr(look_up, name) for name in _LOOK_UP} for look_up in answer.looked_up
-        ],
+        # Those of several sources have keys of different types.
+        "looked_up": []
+        if several
+        else [{name: getattr(each, name) for name in _LOOK_UP} for each in answer.looked_up],
         "tuned": list(answer.tuned) or None,
         "notices": dict(answer.notices) or None,
         "figures": None,
         "offer": _offer_of(answer),
+        "extras": told(answer, query),
     }
 
 
@@ -121,7 +139,7 @@ def packed_notices(portion: bytes) -> dict[str, Any]:
 
 def _nothing() -> dict[str, Any]:
     others = ["kind", "group", "window_start", "window_end", "exact", "candidates", "problems"]
-    more = ["looked_up", "tuned", "notices", "figures", "offer"]
+    more = ["looked_up", "tuned", "notices", "figures", "offer", "extras"]
     return dict.fromkeys([*others, *FRESHNESS, *COUNTS, *_CELLS, *more])
 
 
@@ -148,8 +166,9 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         # Inside, larger always ranks higher.
         score = pc.negate(score) if query.score.order == "smallest" else score
         lists["score"] = score.to_pylist()
-    columns = [_aggregate_values(table, name).to_pylist() for name in query.names_taken]
-    lists["values"] = [list(row) for row in zip(*columns, strict=True)] or [[] for _ in range(rows)]
+    columns = [_late_values(table, name, query) for name in query.names_taken]
+    values = list(zip(*columns, strict=True)) or [()] * rows
+    lists["values"] = [numbers_of(row) for row in values]
     return {
         **empty,
         "kind": LATE,
@@ -162,7 +181,17 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         "notices": None,
         "figures": None,
         "offer": None,
+        "extras": told_late(values),
     }
+
+
+def _late_values(table: pa.Table, name: str, query: TopKQuery) -> list[float | str | None]:
+    """What the stream contributed to rows by one name: numbers, or texts."""
+    if name in query.label_names and LABEL + name in table.column_names:
+        labels: list[float | str | None] = table.column(LABEL + name).to_pylist()
+        return labels
+    numbers: list[float | str | None] = _aggregate_values(table, name).to_pylist()
+    return numbers
 
 
 def _aggregate_values(table: pa.Table, name: str) -> pa.ChunkedArray:
@@ -172,11 +201,23 @@ def _aggregate_values(table: pa.Table, name: str) -> pa.ChunkedArray:
     return pc.divide(column, table.column(events)) if events in table.column_names else column
 
 
-def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool, notices: bool = False) -> DataFrame:
+def unpacked(
+    rows: DataFrame,
+    query: TopKQuery,
+    *,
+    late: bool,
+    notices: bool = False,
+    extras: Extras = NO_EXTRAS,
+) -> DataFrame:
     """The rows that users see: one per window and rank."""
-    cells = F.arrays_zip(*(F.col(f"`{name}`").alias(name) for name in _CELLS))
+    if extras:
+        rows = rows.withColumn(_SAID, F.from_json("extras", extras.schema()))
+    lists = [F.col(f"`{name}`").alias(name) for name in _CELLS]
+    lists += [F.col(_SAID)["rows"].alias(_SAID)] if extras else []
     rest = [name for name in rows.columns if name not in _CELLS]
-    flat = rows.select(*(F.col(f"`{name}`") for name in rest), F.posexplode_outer(cells))
+    flat = rows.select(
+        *(F.col(f"`{name}`") for name in rest), F.posexplode_outer(F.arrays_zip(*lists))
+    )
     answer = F.col("kind") == ANSWER
     key, group = forms_of(query)
     groups = {} if query.group_by is None else _named(group, F.col("`group`"), "group")
@@ -191,9 +232,11 @@ def unpacked(rows: DataFrame, query: TopKQuery, *, late: bool, notices: bool = F
         F.col("col.score"),
         F.timestamp_millis("col.time").alias("time"),
         *(F.col(f"col.{name}") for name in ("values", "remote", "age", "confidence", "assumed")),
+        *(extras.of_row(F.col("col")[_SAID]) if extras else ()),
         *(F.col(name) for name in ("exact", "candidates", *FRESHNESS, *COUNTS)),
         F.coalesce("problems", F.create_map()).alias("problems"),
-        _look_ups(key).alias("looked_up"),
+        (extras.look_ups(F.col(_SAID)) if extras.remotes else _look_ups(key)).alias("looked_up"),
+        *(extras.of_window(F.col(_SAID)) if extras else ()),
         F.col("tuned"),
         *([F.coalesce("notices", F.create_map()).alias("notices")] if notices else []),
     ]
@@ -270,7 +313,8 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         rows=tuple(
             AnswerRow(
                 key=_key(row, key, "key"),
-                **{name: row[name] for name in cells} | {"values": tuple(row["values"])},
+                **{name: row[name] for name in cells}
+                | {"values": both_of(row["values"], row.get(TEXTS)), "remotes": remotes_of(row)},
             )
             for row in ranked
         ),
@@ -281,8 +325,11 @@ def _answer(rows: list[dict[str, Any]], query: TopKQuery) -> Answer:
         group=_group(first, query),
         problems=_problems(first),
         looked_up=tuple(
-            replace(each, key=_key(_cells_of(each.key), key, "key")) for each in _looked_up(first)
+            each if each.source else replace(each, key=_key(_cells_of(each.key), key, "key"))
+            for each in _looked_up(first)
         ),
+        spent=first.get("spent"),
+        left=tuple(dict(first.get("left") or ()).items()),
         key_columns=key if isinstance(key, tuple) else (),
         group_columns=by if isinstance(by, tuple) else (),
         tuned=tuple(first.get("tuned") or ()),
@@ -310,7 +357,7 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     for row in rows:
         if row["kind"] == ANSWER:
             windows.setdefault(row["window_end"], []).append(answer_of_packed(row, query))
-    found = [packed(merge_for(query, windows[end])) for end in sorted(windows)]
+    found = [packed(merge_for(query, windows[end]), query) for end in sorted(windows)]
     found += [row for row in rows if row["kind"] != ANSWER]
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
 
@@ -318,9 +365,10 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 def answer_of_packed(row: Mapping[str, Any], query: TopKQuery) -> ShardAnswer:
     """What a shard said of a window, from the row that :func:`packed` made."""
     cells = zip(*(row[name] for name in _CELLS), strict=True)
+    rows = tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1))
     return ShardAnswer(
         window=_window(row["window_start"], row["window_end"], query),
-        rows=tuple(AnswerRow(rank, *each) for rank, each in enumerate(cells, 1)),
+        rows=with_texts(rows, row["extras"]),
         exact=row["exact"],
         candidates=row["candidates"],
         counts=_counts(row),

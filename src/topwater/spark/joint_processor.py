@@ -86,7 +86,8 @@ class JointProcessor(MonitorProcessor):
         for portion in notices:
             own.journal.monitor.learn_notices(*notices_of(portion))
         began = perf_counter()
-        found = [packed(answer) for answer in own.journal.monitor.answers(windows)]
+        monitor = own.journal.monitor
+        found = [packed(answer, monitor.query) for answer in monitor.answers(windows)]
         closing = round(1_000 * (perf_counter() - began))
         if not self._bounded:
             figures = self._record(own, self._shards)

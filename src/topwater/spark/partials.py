@@ -45,10 +45,10 @@ _COUNTS = ("events", "before_start", "bad_key", "bad_time", "bad_score")
 def aggregated(events: DataFrame, query: TopKQuery, schema: str, shards: int) -> DataFrame | None:
     """The portions of a stream of events, as rows of ``schema``; None where Java can't make them.
 
-    That is: without aggregates, and where a column's type needs Python.
+    That is: without aggregates, and where a column's type needs Python, or it is looked up by.
     """
     aggregation, fields = query.aggregation, events.schema
-    if aggregation is None or not within_reach(events):
+    if aggregation is None or query.lookup_names or not within_reach(events):
         return None
     ticks = java_columns.ticks(fields, str(query.time))
     key, by = java_columns.key(fields, query.key_column), query.group_column

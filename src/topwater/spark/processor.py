@@ -149,7 +149,7 @@ class MonitorProcessor(StatefulProcessor):
                 found.append(packed_notices(bytes(row.portion)))
         monitor.admit(*heeded(events, partial(self._read, monitor.query, shard)))
         began = perf_counter()
-        found += [packed(answer) for answer in self._answers(monitor)]
+        found += [packed(answer, monitor.query) for answer in self._answers(monitor)]
         closing = perf_counter() - began
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)

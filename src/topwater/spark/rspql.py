@@ -148,8 +148,7 @@ def rspql(
     require_one_event(plan)
     source = source_of(plan, asked)
     bindings = bindings_of(spark, plan, streams, data_of(plan, files))
-    one = None if isinstance(source, dict) else source  # several are refused there
     answers = answer_frame(
-        bindings, plan.query(), one, shards=shards, idle=idle, origin=plan.origin
+        bindings, plan.query(), source, shards=shards, idle=idle, origin=plan.origin
     )
     return shown_rows(answers, plan)

@@ -16,6 +16,7 @@ from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 from topwater.rspql.plan.plan import Plan
 from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
 from topwater.rspql.registration import require_single
+from topwater.spark.extra_columns import REMOTES, TEXTS, both_of
 from topwater.spark.planned_processor import planned
 from topwater.spark.workers import set_modules_aside
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 TRIPLES = "triples"
 """The column with the triples of ``CONSTRUCT``."""
 
-_OURS = ("key", "score", "values", "remote")
+_OURS = ("key", "score", "values", "remote", TEXTS, REMOTES)
 _ROWWISE = ("rank", "time", "age", "confidence", "assumed")
 _PLACE = "place"
 
@@ -60,7 +61,7 @@ def _schema(answers: DataFrame, added: Mapping[str, Any], *, per_row: bool) -> S
 
 
 def _rows(plan: Plan, table: pa.Table) -> Rows:
-    values = table.column("values").to_pylist()
+    values = _values(table)
     names = () if isinstance(plan.take, str) else tuple(plan.take)
     return Rows(
         table.column("key").to_pylist(),
@@ -69,8 +70,29 @@ def _rows(plan: Plan, table: pa.Table) -> Rows:
             name: [None if each is None else each[place] for each in values]
             for place, name in enumerate(names)
         },
-        {} if plan.service is None else {plan.service.value: table.column("remote").to_pylist()},
+        _remotes(plan, table),
     )
+
+
+def _values(table: pa.Table) -> list[Any]:
+    """What the stream contributed to each row; None in windows without rows."""
+    numbers: list[Any] = table.column("values").to_pylist()
+    if TEXTS not in table.column_names:
+        return numbers
+    pairs = zip(numbers, table.column(TEXTS).to_pylist(), strict=True)
+    return [None if each is None else both_of(each, texts) for each, texts in pairs]
+
+
+def _remotes(plan: Plan, table: pa.Table) -> dict[str, list[Any]]:
+    """What services said of each row, by the variables."""
+    if plan.service is not None:
+        return {plan.service.value: table.column("remote").to_pylist()}
+    cells = table.column(REMOTES).to_pylist() if REMOTES in table.column_names else []
+    return {
+        name: [None if each is None else each[name]["value"] for each in cells]
+        for service in plan.services
+        for name in service.names
+    }
 
 
 def _require_single(plan: Plan, table: pa.Table) -> None:

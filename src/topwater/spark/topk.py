@@ -27,14 +27,16 @@ from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.key_columns import form_of, with_keys_inside
+from topwater.monitor.keyed_monitor import asked_by_key, require_others
 from topwater.monitor.notice_settings import ChangeStream
-from topwater.monitor.remote_part import RemotePart
-from topwater.monitor.shards import require_buckets
+from topwater.monitor.remote_part import remote_part
+from topwater.monitor.shards import divided_among, require_buckets
+from topwater.monitor.source_table import one_of
 from topwater.query.keyed_query import forms_of as forms_inside
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.remote.wrappers.typed_keys import TypedKeys
 from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
+from topwater.spark.extra_columns import Extras
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
 from topwater.spark.heartbeats import beats
@@ -53,11 +55,13 @@ from topwater.validation import checked_call, whole_of
 from topwater.windows import millis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import timedelta
 
     from pyspark.sql import Column, DataFrame
 
     from topwater.model import KeyForm
+    from topwater.monitor.source_table import Sources
     from topwater.protocols import Source
     from topwater.query import TopKQuery
 
@@ -71,6 +75,7 @@ def topk(
     query: TopKQuery,
     source: Source | None = None,
     *,
+    sources: Mapping[str, Source] | None = None,
     shards: int = 1,
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
@@ -95,11 +100,14 @@ def topk(
         Where remote values are fetched, if the query has a remote part. It is sent to the
         executors, and connects there once per worker. If it can't be reached from here either,
         that is said now; it stops the query only if its ``at_start`` is ``"stop"``.
+    sources
+        The same by name, for a query with several: ``{"shop": …, "vendors": …}``.
     shards
         How many state partitions share the work, at most 256. With a ranking per group, groups are
         divided among them; otherwise keys are, and what they say is made one answer. With the
-        policy ``worth`` they have one purse; with others each gets its part of the budget. Give
-        the session at least as many shuffle partitions.
+        policy ``worth`` they have one purse; with others each gets its part of the budget. Several
+        remote values with one purse are ranked in one place, whatever is said here. Give the
+        session at least as many shuffle partitions.
     late_rows
         Give out what came too late as well: rows of kind ``"late"``, reduced as all others are,
         to one per key and pane, or to a pane's k best. A column ``kind`` tells them apart.
@@ -122,7 +130,11 @@ def topk(
         ``candidates``, all of :class:`~topwater.model.Freshness` and
         :class:`~topwater.model.Counts`, ``problems`` (what went wrong with the keys that
         failed, and with how many), and ``looked_up`` (see :class:`~topwater.model.LookUp`); with
-        groups, ``group``, or its columns. Write it with output mode ``append``.
+        groups, ``group``, or its columns. Where the stream has texts to show, they are in
+        ``texts``, in the order of ``take``. Of several remote values there is ``remotes``, a
+        structure of one for each name with ``value``, ``age``, ``confidence`` and ``assumed``;
+        ``spent`` and ``left``, by quota; and ``looked_up`` names the source, and its keys are text.
+        Write it with output mode ``append``.
 
     Raises
     ------
@@ -134,15 +146,16 @@ def topk(
         If the source can't be reached, and was told to stop then.
     """
     told = None if changes is None else ChangeStream.of(changes)
+    given = one_of(source, sources)
     return answer_frame(
-        events, query, source, shards=shards, late_rows=late_rows, idle=idle, changes=told
+        events, query, given, shards=shards, late_rows=late_rows, idle=idle, changes=told
     )
 
 
 def answer_frame(
     events: DataFrame | Files,
     query: TopKQuery,
-    source: Source | None,
+    source: Sources | None,
     *,
     shards: int,
     late_rows: bool = False,
@@ -161,18 +174,18 @@ def answer_frame(
         # A column that is also a key stays text: each task reads the times in it.
         events = with_instants(events, None if query.time in keys else query.time, texts=True)
     columns = _columns(events, query)
-    _check(columns, query, source, shards)
-    asked = None if source is None else TypedKeys(source, key)
-    if asked is not None:
-        asked.take_keys(key.names)
-    remote = RemotePart.of(query, asked, SYSTEM_CLOCK)
+    texts = _check(columns, query, source, shards)
+    shards = divided_among(query, shards, texts=texts)
+    remote = remote_part(query, _asked(query, source, key), SYSTEM_CLOCK)
     if remote is not None:
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
     settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
+    extras = Extras(texts)
     if remote is not None:
         settings["source"] = parcel(remote.source, spark)
+        extras = Extras.of(query, texts, remote.source)
     schema = packed_schema(*(_kind(columns, name) for name in keys))
     if isinstance(events, Files):
         portions = files_stream(spark, events, query, shards)
@@ -190,7 +203,7 @@ def answer_frame(
     rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
         rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
-    shown = unpacked(rows, query, late=late_rows, notices=changes is not None)
+    shown = unpacked(rows, query, late=late_rows, notices=changes is not None, extras=extras)
     about = {"query": query.to_json(), "shards": shards, "origin": origin}
     return shown.withMetadata("window_end", {OBSERVED: about})
 
@@ -255,7 +268,10 @@ def _forms(columns: pa.Schema, query: TopKQuery) -> tuple[KeyForm, KeyForm | Non
         table = columns.empty_table()
         key = form_of(table, query.key_columns, "key")
         names = query.group_columns
-        return key, form_of(table, names, "group_by") if names else None
+        group = form_of(table, names, "group_by") if names else None
+        if not key.plain or (group is not None and not group.plain):
+            require_others(table, query)
+        return key, group
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
 
@@ -273,7 +289,8 @@ def _kind(columns: pa.Schema, name: str | None) -> str:
     return "bigint" if key.type == "int64" else "string"
 
 
-def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: int) -> None:
+def _check(columns: pa.Schema, query: TopKQuery, source: Sources | None, shards: int) -> bool:
+    """Raise for what can't be answered; whether answers have texts of the stream."""
     whole_of(shards, "shards", 1, fix="leave it out, or give the number of cores")
     require_buckets(shards)
     if query.window.by != "time":
@@ -288,30 +305,29 @@ def _check(columns: pa.Schema, query: TopKQuery, source: Source | None, shards: 
             field="score.ranges",
             fix="declare each range as (low, high), or run the query with topwater.local",
         )
-    if query.joins is not None:
-        raise QueryError(
-            "several remote values, and filters on them, are answered in process so far",
-            field="refresh",
-            fix="run the query with topwater.run(query, batches, sources={…})",
-        )
     _check_source(query, source, shards)
-    _check_columns(columns, query)
+    return _check_columns(columns, query)
 
 
-def _check_columns(columns: pa.Schema, query: TopKQuery) -> None:
+def _check_columns(columns: pa.Schema, query: TopKQuery) -> bool:
+    """Raise for a column that can't be used; whether some may be texts that are shown."""
     try:
         # Reading no rows at all finds every missing or mistyped column, in the reader's words.
         readout = read(query, columns.empty_table())
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
-    for name in readout.labels:
-        raise QueryError(
-            f"{name!r} is text, and Spark's rows have numbers of the stream only",
-            field="take",
-            fix="leave it out, or run the query with topwater.run",
-        )
+    return bool(readout.labels)
 
 
-def _check_source(query: TopKQuery, source: Source | None, shards: int) -> None:
+def _asked(query: TopKQuery, source: Sources | None, key: KeyForm) -> Sources | None:
+    """The sources, of which those that know the ranked key get it as the stream has it."""
+    typed, asked = asked_by_key(query, source)
+    for each in typed:
+        each.form = key
+        each.take_keys(key.names)
+    return asked
+
+
+def _check_source(query: TopKQuery, source: Sources | None, shards: int) -> None:
     """Build what the executors will build, so that what they can't do is known now."""
     TopKMonitor.build(replace(query, group_by=None), source=source, shard=Shard(0, shards))

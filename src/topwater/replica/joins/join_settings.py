@@ -77,6 +77,11 @@ class JoinSettings:
         """What of the stream values are looked up by, beside the ranked key; each once."""
         return tuple(dict.fromkeys(join.key for join in self.joins if join.key is not None))
 
+    @property
+    def by_columns(self) -> frozenset[str]:
+        """The sources that are asked by a column of the stream."""
+        return frozenset(join.source for join in self.joins if join.key is not None)
+
     def ranked_by(self, key: str) -> JoinSettings:
         """The same where what is looked up by this name is looked up by the ranked key."""
         joins = [replace(join, key=None) if join.key == key else join for join in self.joins]
