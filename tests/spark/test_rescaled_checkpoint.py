@@ -104,7 +104,7 @@ def test_a_restart_with_other_shards_goes_on(
 
 @pytest.mark.soak
 @pytest.mark.spark
-@pytest.mark.parametrize("name", QUERIES)
+@pytest.mark.parametrize("name", [name for name in QUERIES if not name.endswith("joins")])
 @pytest.mark.parametrize("keys", ["bigint", "string"])
 def test_any_query_goes_on_with_any_shards(
     spark: SparkSession, tmp_path: Path, name: str, keys: str

@@ -7,7 +7,7 @@ left out. All may be looked up, so that answers are exact.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyoxigraph as ox
@@ -16,11 +16,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Literal, Namespace, URIRef
 
+from topwater import remote
 from topwater.errors import SourceError
 from topwater.local import rspql
 from topwater.model import Fetched, KeyArray
 from topwater.rspql import explain, parse
 from topwater.rspql.plan.projection import WindowOutput
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EX = Namespace("http://example.org/")
 HEAD = f"PREFIX : <{EX}>\n"
@@ -148,6 +152,40 @@ def plain(term: Any) -> Any:
     if isinstance(term, ox.Literal) and term.datatype != ox.Literal("").datatype:
         return float(term.value)
     return term.value if isinstance(term, ox.NamedNode) else str(term)
+
+
+@pytest.mark.spark
+def test_spark_answers_the_same(spark: SparkSession) -> None:
+    """Two services, values and texts of both, a filter; as a table, in one micro-batch."""
+    from topwater.spark import rspql as on_spark
+
+    query = """
+        SELECT ?alarm ?asset (MAX(?sev) AS ?s) (SAMPLE(?site) AS ?where) (SAMPLE(?text) AS ?said)
+        WHERE { WINDOW :w { ?alarm :sev ?sev ; :asset ?asset ; :text ?text }
+                SERVICE :assets { ?asset :w ?w ; :site ?site } SERVICE :owners { ?alarm :t ?t }
+                FILTER(?t > 0 || ?w > 2) }
+        GROUP BY ?alarm ?asset ORDER BY DESC(MAX(?sev) * SAMPLE(?w) + SAMPLE(?t)) LIMIT 3"""
+    world = [("x", 3, "A"), ("y", 4, "B"), ("z", 4, "A"), ("x", 1, "B"), ("y", 2, "C")]
+    lines = [" ".join(f"{s.n3()} {p.n3()} {o.n3()} ." for s, p, o in triples(each))
+             for each in world]  # fmt: skip
+    assets = {"A": {"w": 2.0, "site": "mill"}, "B": {"w": 3.0, "site": 'a "quay"'}}
+    services = {
+        ":assets": remote.memory({f"{EX}{name}": row for name, row in assets.items()}),
+        ":owners": remote.memory({f"{EX}x": 1.0, f"{EX}y": 0.0, f"{EX}z": 2.0}),
+    }
+    events = [*zip(range(1, 6), lines, strict=True)]
+    table = on_spark(
+        spark,
+        full(query),
+        streams={":s": spark.createDataFrame(events, "time long, value string")},
+        services=services,
+        shards=2,
+    ).toArrow()
+    columns = {"time": [*range(1, 6)], "value": lines}
+    (told,) = rspql(full(query), streams={":s": [columns]}, services=services)
+    assert len(told.rows) == 3
+    assert table.select([*told.rows[0]]).to_pylist() == told.rows
+    assert "remotes" not in table.column_names
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)

@@ -13,8 +13,9 @@ from pyspark.errors import StreamingQueryException
 
 from tests.support.faulty_processor import install
 from tests.support.scenarios import answered_in_shards, read_stream, scenario, written
+from topwater.errors import StateError
 from topwater.monitor.shards import divided_among
-from topwater.spark import Progress, answers_from, start, topk
+from topwater.spark import Progress, answers_from, rescale, start, topk
 from topwater.spark.answer_rows import packed
 
 if TYPE_CHECKING:
@@ -127,6 +128,9 @@ def test_workers_die_between_micro_batches_and_within_and_kept_monitors_lie(
     assert run.ends == 2
     assert {2, 3} <= set(run.rebuilt)
     assert len(list(run.words.glob("caught-*"))) == run.shards
+    if run.shards < SHARDS:
+        with pytest.raises(StateError, match="ranked in one place"):
+            rescale(spark, tmp_path / "checkpoint", SHARDS)
 
 
 def test_a_damaged_chunk_is_named(

@@ -23,7 +23,7 @@ from uuid import uuid4
 from topwater.errors import AFRESH, StateError
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.shard_division import rescale as rescale_journals
-from topwater.monitor.shards import require_buckets
+from topwater.monitor.shards import divided_among, require_buckets
 from topwater.query import TopKQuery
 from topwater.query.identity import tuned
 from topwater.spark import folders
@@ -113,6 +113,11 @@ def rescale(
     as_before = stored.shards in (0, shards) and partitions in (None, stored.partitions)
     if query is None or (as_before and query == before):
         return None
+    if divided_among(query, shards) < shards:
+        raise StateError(
+            "several remote values with one budget are ranked in one place",
+            fix="leave the state as it is: more shards would not share the work",
+        )
     done = last_number(names_in(spark, f"{folder}/commits"))
     tasks = _tasks(stored, shards, partitions)
     made = _made(spark, folder, stored, _Wanted(query, shards, tasks))
