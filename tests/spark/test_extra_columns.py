@@ -17,10 +17,10 @@ from topwater.spark.extra_columns import (
     Extras,
     both_of,
     numbers_of,
+    packed_extras,
+    packed_late_texts,
     remotes_of,
     texts_of,
-    told,
-    told_late,
     with_texts,
 )
 
@@ -144,7 +144,7 @@ def test_what_does_not_fit_is_refused_before_anything_starts(spark: SparkSession
         ({"sources": sources() | {"more": one}}, "takes nothing from the source 'more'", "leave"),
         ({"source": one}, "one source was given, and the query names shop, vendors", "by name"),
         ({"source": one, "sources": sources()}, "one source and several", "all of them"),
-        ({}, "a remote value needs a source", "pass the source"),
+        ({}, "no source was given", "pass the source"),
         ({"sources": {"shop": sources()["vendors"], "vendors": one}}, "shop: gives", "names"),
     ):
         with pytest.raises(QueryError, match=problem) as caught:
@@ -166,15 +166,15 @@ def test_texts_and_numbers_are_told_apart_and_put_together_again() -> None:
 def test_an_answer_without_texts_says_nothing_beside() -> None:
     plain = query(refresh=None, where=None, budget=..., score="sold")
     answer = Answer(Window(0, 0, 10), (Row(1, "tea", 2.0, 5, values=(2.0, None, None)),))
-    assert told(answer, plain) is None
+    assert packed_extras(answer, plain) is None
     assert with_texts(answer.rows, None) == answer.rows
-    assert told_late([(1.0, None)]) is None
+    assert packed_late_texts([(1.0, None)]) is None
     named = replace(answer, rows=(replace(answer.rows[0], values=(2.0, None, "x")),))
-    said = told(named, plain)
+    said = packed_extras(named, plain)
     assert said is not None
     bare = tuple(replace(row, values=tuple(numbers_of(row.values))) for row in named.rows)
     assert with_texts(bare, said) == named.rows
-    assert json.loads(told_late([(1.0, "x")]) or "") == {"rows": [{"texts": [None, "x"]}]}
+    assert json.loads(packed_late_texts([(1.0, "x")]) or "") == {"rows": [{"texts": [None, "x"]}]}
 
 
 def test_which_columns_there_are_and_what_they_hold() -> None:

@@ -28,9 +28,9 @@ from topwater.spark.extra_columns import (
     Extras,
     both_of,
     numbers_of,
+    packed_extras,
+    packed_late_texts,
     remotes_of,
-    told,
-    told_late,
     with_texts,
 )
 from topwater.spark.key_expressions import key_outside
@@ -117,7 +117,7 @@ def packed(answer: Answer, query: TopKQuery) -> dict[str, Any]:
         "notices": dict(answer.notices) or None,
         "figures": None,
         "offer": _offer_of(answer),
-        "extras": told(answer, query),
+        "extras": packed_extras(answer, query),
     }
 
 
@@ -181,7 +181,7 @@ def _packed_late(table: pa.Table, query: TopKQuery) -> dict[str, Any]:
         "notices": None,
         "figures": None,
         "offer": None,
-        "extras": told_late(values),
+        "extras": packed_late_texts(values),
     }
 
 

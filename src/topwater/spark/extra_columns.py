@@ -125,7 +125,7 @@ def _look_up() -> StructType:
     )
 
 
-def told(answer: Answer, query: TopKQuery) -> str | None:
+def packed_extras(answer: Answer, query: TopKQuery) -> str | None:
     """What an answer says beside the usual, as text; None if that is nothing."""
     if query.joins is None:
         if not query.label_names or not any(map(_has_text, answer.rows)):
@@ -144,7 +144,7 @@ def told(answer: Answer, query: TopKQuery) -> str | None:
     )
 
 
-def told_late(values: Sequence[Sequence[float | str | None]]) -> str | None:
+def packed_late_texts(values: Sequence[Sequence[float | str | None]]) -> str | None:
     """The same of rows that came too late, of which only texts are known."""
     if not any(each is not None and _is_text(each) for row in values for each in row):
         return None
@@ -182,7 +182,7 @@ def both_of(
 
 
 def with_texts(rows: tuple[Row, ...], said: str | None) -> tuple[Row, ...]:
-    """The rows of a window with the texts that :func:`told` told."""
+    """The rows of a window with the texts that :func:`packed_extras` told."""
     if said is None:
         return rows
     told_rows = json.loads(said)["rows"]
