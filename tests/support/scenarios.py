@@ -314,10 +314,10 @@ class Bench:
             self._run = str(self._rng.random())
         before, self._tester = self._tester, self._started(MonitorProcessor)
         for shard in range(self._shards):
-            _hand_over(before, self._tester, shard)
+            hand_over(before, self._tester, shard)
         if self._ranking is not None:
             old, self._ranking = self._ranking, self._started(JointProcessor)
-            _hand_over(old, self._ranking, 0)
+            hand_over(old, self._ranking, 0)
 
     def _started(self, processor: type[MonitorProcessor]) -> TwsTester:
         query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
@@ -352,7 +352,7 @@ class Bench:
         return [row for row in found if row["kind"] != FIGURES]
 
 
-def _hand_over(before: TwsTester, after: TwsTester, key: int) -> None:
+def hand_over(before: TwsTester, after: TwsTester, key: int) -> None:
     """The state of one key."""
     if (state := before.peekValueState(STATE, key)) is not None:
         after.updateValueState(STATE, key, state)
