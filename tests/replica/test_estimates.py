@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.election_scene import refresher_of, view_of
+from tests.support.election_worlds import Workload
 from topwater.replica import Refresher
 
 
@@ -63,3 +64,21 @@ def test_a_key_never_read_is_stale_for_certain() -> None:
     stale = refresher._estimates.stale(slots, 60_000)
     assert stale[1] == pytest.approx(1.0)
     assert 0 < stale[0] < 1
+
+
+@pytest.mark.parametrize("score", ["sum", "product", "share", "low", "wave"])
+def test_keys_that_cannot_reach_the_border_are_left_out_and_no_others(score: str) -> None:
+    workload = Workload(13, score, "heavy", keys=700, busy=0.9, seeded=0.9, whole=False)
+    refresher, fewer = workload.made(Refresher), 0
+    for view in workload.views(4):
+        refresher.refresh(view)
+        view = view.at(refresher.replica.slots(view.keys))
+        scores = refresher.terms.scores(view.values, refresher.values.of_slots(view.slots))
+        rows = np.flatnonzero(np.isfinite(scores) & refresher.replica.known(view.slots))
+        every = refresher._estimates._of_far(view, rows, -np.inf)
+        for border in np.quantile(scores[rows], [0.3, 0.9, 0.999]).tolist():
+            right, found = every.above(border), refresher._estimates._of_far(view, rows, border)
+            fewer += len(found.scores) < len(every.scores)
+            assert found.above(border).scores.tolist() == right.scores.tolist()
+            assert found.above(border).expected.tolist() == right.expected.tolist()
+    assert fewer

@@ -87,3 +87,11 @@ def test_cells_may_be_represented_by_their_least(second: bool) -> None:
     least = cells.by_the_least()
     assert (scores[least.first][cells.of_row] <= scores).all()
     assert least.count is cells.count
+
+
+def test_keys_of_which_none_is_expected_change_nothing() -> None:
+    rng = np.random.default_rng(4)
+    crowd = Crowd.of(rng.normal(size=60), rng.random(60) * (rng.random(60) < 0.5))
+    some = Crowd.of(*(each[crowd.expected > 0] for each in (crowd.scores, crowd.expected)))
+    best = [each.best(np.ones((20, 0)), 5, np.random.default_rng(1)) for each in (crowd, some)]
+    assert (best[0] == best[1]).all()

@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from topwater.model import FloatArray
+from tests.support.taught_moves import KEYS, OWN, SLOTS, Course, taught
 from topwater.replica.look_ups import Polls
-from topwater.replica.ways_to_move import BACK, COUNT, LEVEL, POINTS, TREND, WALK, WaysToMove
+from topwater.replica.moved import BACK, COUNT, LEVEL, POINTS, TREND, WALK
+from topwater.replica.ways_to_move import WaysToMove
 
-KEYS = 200
-SLOTS = np.arange(KEYS)
-Course = Callable[[np.random.Generator, int, FloatArray], FloatArray]
-
-
-def taught(course: Course, turns: int = 25, seed: int = 3) -> tuple[WaysToMove, FloatArray]:
-    """Every key is polled after one to nine changes, each a minute after the last."""
-    rng = np.random.default_rng(seed)
-    values = rng.normal(50, 10, KEYS)
-    model, minute = WaysToMove(), 0
-    model.start(values)
-    for _ in range(turns):
-        changes = int(rng.integers(1, 10))
-        after = values
-        for _ in range(changes):
-            minute += 1
-            after = course(rng, minute, after)
-        seconds = np.full(KEYS, 60.0 * changes)
-        polls = Polls(0, SLOTS, seconds, SLOTS >= 0, values, after, SLOTS)
-        model.observe(polls, np.full(KEYS, float(changes)))
-        model.pool(SLOTS)
-        values = after
-    return model, values
-
-
-OWN = np.random.default_rng(9).normal(50, 10, KEYS)
 PACE = np.random.default_rng(9).normal(0, 2, KEYS)
 
 
@@ -73,24 +47,6 @@ def test_keys_have_scales_of_their_own_where_they_differ() -> None:
     spread = np.sqrt((chances * (points - OWN[:, None]) ** 2).sum(axis=1))
     assert np.median(spread[1::2]) < 2.0
     assert np.median(spread[::2]) > 5.0
-
-
-def test_points_stand_for_what_is_drawn() -> None:
-    rng = np.random.default_rng(1)
-    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS))
-    moved = model.at(SLOTS, values, np.full(KEYS, 2.0), np.full(KEYS, 120.0))
-    points, chances = moved.points()
-    assert points.shape == chances.shape == (KEYS, POINTS)
-    assert chances.sum(axis=1) == pytest.approx(1.0)
-    rows = np.zeros(20_000, np.int64)
-    drawn = moved.draw(rows, rng.random(20_000), rng.random(20_000))
-    assert drawn.mean() == pytest.approx((points * chances).sum(axis=1)[0], abs=0.2)
-    for share in (0.1, 0.5, 0.9):
-        at = np.quantile(drawn, share)
-        assert chances[0][points[0] <= at].sum() == pytest.approx(share, abs=0.1)
-    low, high = moved.range()
-    assert (low <= points.min(axis=1)).all()
-    assert (high >= points.max(axis=1)).all()
 
 
 def test_it_goes_on_after_a_restart() -> None:

@@ -36,7 +36,9 @@ def test_values_move_and_take_their_ways_as_the_numbers_say(seed: int) -> None:
     weight[0], weight[1] = 0.0, [0.0, 0.0, 1.0, 0.0]
     bits = rng.bit_generator.random_raw(8 * 30)
     moved = decided(bits, 0).reshape(8, 30) < stale
-    assert moved_in_worlds(bits, stale).tolist() == np.flatnonzero(moved).tolist()
+    places, columns = moved_in_worlds(bits, stale)
+    assert places.tolist() == np.flatnonzero(moved).tolist()
+    assert columns.tolist() == np.nonzero(moved)[1].tolist()
     rows, chosen = rng.integers(0, 30, 300), decided(rng.bit_generator.random_raw(300), 1)
     steps = np.cumsum(weight, axis=1)[rows]
     ways = np.minimum((chosen[:, None] * steps[:, -1:] >= steps).sum(axis=1), 3)

@@ -18,6 +18,7 @@ from topwater.replica import Ranking, Refresher, WindowView
 from topwater.replica.border import Tried
 from topwater.replica.election import _shuffled
 from topwater.replica.look_ups import LookUps
+from topwater.replica.moved import Moved, Passed
 from topwater.replica.policies import (
     AtRandom,
     Borderline,
@@ -33,7 +34,6 @@ from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.store import NEVER
 from topwater.replica.ttl import TimeToLive
 from topwater.replica.utility import Aim, Utility, gains, weights
-from topwater.replica.ways_to_move import Moved, Passed
 from topwater.replica.worth import Worth
 
 _LONG_AGO: Millis = -(2**53)

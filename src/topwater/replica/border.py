@@ -14,15 +14,15 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.likeness import times_as_great
+from topwater.replica.moved import Passed
 from topwater.replica.population import NOBODY
 from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.utility import Aim, Utility
-from topwater.replica.ways_to_move import Passed
 
 if TYPE_CHECKING:
+    from topwater.replica.moved import Moved
     from topwater.replica.proposals import Proposal
     from topwater.replica.prospects import Prospects
-    from topwater.replica.ways_to_move import Moved
     from topwater.replica.worth import Worth
 
 JUDGED = 512
@@ -109,14 +109,24 @@ class Border:
 
     def _moved(self, rows: IntArray) -> Moved:
         proposal = self._proposal
-        outlook = self._prospects.of(rows)
+        stale, changes = self._prospects.aged(rows)
         seconds, population = seconds_since(proposal.at("fetched", rows), proposal.now), NOBODY
         times = None
         if np.isinf(seconds).any():
             population = proposal.population
             times = times_as_great(population.likeness, proposal.trials.score_at, rows)
-        passed = Passed(seconds, outlook.stale, outlook.changes, population, times)
+        passed = Passed(seconds, stale, changes, population, times)
         return self._beliefs.moved(proposal.slots[rows], self._usual(rows), passed)
+
+    def _reaches(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Between which values those of these rows lie after a change, or wider."""
+        proposal = self._proposal
+        seconds = seconds_since(proposal.at("fetched", rows), proposal.now)
+        few = len(proposal) <= BLOCK
+        if few or (proposal.population.usable and np.isinf(seconds).any()):
+            return self.moved(rows).range()
+        _, changes = self._prospects.aged(rows)
+        return self._values.reaches(proposal.slots[rows], self._usual(rows), changes, seconds)
 
     def may_matter(self, rows: IntArray) -> BoolArray:
         """Which rows could change the answer, or are judged in any case.  O(rows).
@@ -266,7 +276,7 @@ class Border:
         if bounds_at is not None:
             for start in range(0, len(rows), WIDE):
                 part = rows[start : start + WIDE]
-                greatest[start : start + WIDE] = bounds_at(part, *self.moved(part).range())[1]
+                greatest[start : start + WIDE] = bounds_at(part, *self._reaches(part))[1]
         return greatest
 
     def _usual(self, rows: IntArray) -> FloatArray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from topwater.model import FloatArray, IntArray
+from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.likeness import times_as_great
+from topwater.replica.moved import Passed
 from topwater.replica.places import by_key
 from topwater.replica.population import NOBODY, Population
 from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
@@ -130,8 +131,8 @@ class Estimates:
             return None
         known = self._replica.known(view.slots)[others]
         crowd = self._of_unseen(view, scores, others[~known])
-        crowd = crowd.and_more(self._of_far(view, others[known]))
-        return crowd.above(scores[order[min(len(order) - 1, _DEEP * self._terms.k)]])
+        border = float(scores[order[min(len(order) - 1, _DEEP * self._terms.k)]])
+        return crowd.and_more(self._of_far(view, others[known], border)).above(border)
 
     def _of_unseen(self, view: WindowView, scores: FloatArray, rows: IntArray) -> Crowd:
         """Keys that were never read."""
@@ -164,16 +165,25 @@ class Estimates:
 
         return times_as_great(self._values.population.likeness, score_at, rows)
 
-    def _of_far(self, view: WindowView, rows: IntArray) -> Crowd:
-        """Keys that were read but are far from the answer, by some of them."""
+    def _of_far(self, view: WindowView, rows: IntArray, border: float) -> Crowd:
+        """Keys that were read but are far from the answer, by some of them.
+
+        Those that are sure to be as they were, or that can't score more than the border, have no
+        part in it.
+        """
         if not len(rows):
             return NO_ONE
         each = max(1.0, len(rows) / _SAMPLED)
         # In a fixed order: rows come in any.
         rows = rows[np.argsort(self._replica.arrival[view.slots[rows]])]
         rows = rows[(np.arange(int(len(rows) / each)) * each).astype(np.int64)]
+        passed = self._beliefs.passed(view.slots[rows], view.end, self._replica, NOBODY)
+        doubtful = np.flatnonzero(passed.stale > 0.0)
+        doubtful = doubtful[self._may_exceed(border, view, rows[doubtful], passed.at(doubtful))]
+        if not len(doubtful):
+            return NO_ONE
+        rows, passed = rows[doubtful], passed.at(doubtful)
         slots = view.slots[rows]
-        passed = self._beliefs.passed(slots, view.end, self._replica, NOBODY)
         points, chances = self._beliefs.moved(slots, self._values.of_slots(slots), passed).points()
         columns = {
             name: np.repeat(column[rows], points.shape[1]) for name, column in view.values.items()
@@ -183,6 +193,18 @@ class Estimates:
         finite = np.isfinite(scores)
         return Crowd.of(scores[finite], expected[finite])
 
+    def _may_exceed(
+        self, border: float, view: WindowView, rows: IntArray, passed: Passed
+    ) -> BoolArray:
+        """Which of these rows could score more than a border, as far as bounds tell."""
+        slots = view.slots[rows]
+        low, high = self._beliefs.values.reaches(
+            slots, self._values.of_slots(slots), passed.changes, passed.seconds
+        )
+        columns = {name: column[rows] for name, column in view.values.items()}
+        # What is no number tells nothing.
+        return ~(self._terms.bounds(columns, low, high)[1] <= border)
+
     def _worlds(
         self, view: WindowView, scores: FloatArray, rows: IntArray, chances: FloatArray
     ) -> FloatArray:
@@ -191,14 +213,16 @@ class Estimates:
         value = values.of_slots(slots)
         usual = np.where(np.isnan(value), self._beliefs.values.mean, value)
         passed = self._beliefs.passed(slots, view.end, replica, NOBODY)
-        could_be = self._beliefs.moved(slots, usual, passed)
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
         rng = np.random.default_rng([self._terms.settings.seed, view.index])
-        worlds = drawn_moves(could_be, passed.stale, rng).worlds(scores[rows], score_at)
+        worlds = np.tile(scores[rows], (WORLDS, 1))
+        if passed.stale.any():
+            could_be = self._beliefs.moved(slots, usual, passed)
+            worlds = drawn_moves(could_be, passed.stale, rng).worlds(scores[rows], score_at)
         unseen = np.flatnonzero(~replica.known(slots))
         if chances.size and len(unseen):
             drawn = values.population.drawn(chances, len(unseen), self._rng(view, 3))

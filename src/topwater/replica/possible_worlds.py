@@ -17,7 +17,7 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
 
 if TYPE_CHECKING:
-    from topwater.replica.ways_to_move import Moved
+    from topwater.replica.moved import Moved
 
 WORLDS = 128
 _SORTED = 200
@@ -66,8 +66,8 @@ def drawn_moves(could_be: Moved, stale: FloatArray, rng: np.random.Generator) ->
     from topwater.replica.world_kernels import moved_in_worlds
 
     chosen = rng.bit_generator.random_raw(WORLDS * len(stale))
-    moved = moved_in_worlds(chosen, np.ascontiguousarray(stale))
-    column, chosen = moved % len(stale), chosen[moved]
+    moved, column = moved_in_worlds(chosen, np.ascontiguousarray(stale))
+    chosen = chosen[moved]
     return Drawn(moved, column, could_be.draw(column, decided(chosen, 1), decided(chosen, 2)))
 
 

@@ -47,6 +47,14 @@ class Outlook(NamedTuple):
     changes: FloatArray
 
 
+class _Aged(NamedTuple):
+    """Of each of some rows what is believed of its rates; see :class:`Outlook` for the rest."""
+
+    beliefs: FloatArray
+    stale: FloatArray
+    changes: FloatArray
+
+
 class Prospects:
     """What is to be expected of the keys that are proposed for one window.
 
@@ -75,6 +83,18 @@ class Prospects:
             return self._of(rows)
         return Outlook(*(column[rows] for column in self._of_all))
 
+    def aged(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """How likely each value is stale, and how often it has changed by now, if it has.
+
+        As in :meth:`of`, for less.
+        """
+        if len(self._proposal) <= _SMALL:
+            return self._of_all.stale[rows], self._of_all.changes[rows]
+        fetched = self._proposal.at("fetched", rows)
+        spokesmen, of_row = self._alike(rows, fetched)
+        aged = self._aged(rows[spokesmen], fetched[spokesmen])
+        return self._stale(rows, aged.stale[of_row]), aged.changes[of_row]
+
     @cached_property
     def _of_all(self) -> Outlook:
         return self._of(np.arange(len(self._proposal)))
@@ -84,17 +104,13 @@ class Prospects:
         presence = proposal.at("presence", rows)
         fetched = proposal.at("fetched", rows)
         spokesmen, of_row = self._alike(rows, fetched)
-        stale, right, changes = self._expected(
-            rows[spokesmen], fetched[spokesmen], presence[spokesmen]
-        )
+        aged = self._aged(rows[spokesmen], fetched[spokesmen])
+        right = self._right_later(aged.beliefs, presence[spokesmen])
         # A source that failed will rather fail again.
         answers = np.ldexp(1.0, -proposal.at("vain", rows))
         uses = self._uses(rows, presence, right[of_row])
-        stale = stale[of_row]
-        if self._rates.told:
-            # Rows that are alike otherwise differ in this.
-            stale = np.where(proposal.at("hinted", rows) >= TOLD, 1.0, stale)
-        return Outlook(stale, uses, answers, changes[of_row])
+        stale = self._stale(rows, aged.stale[of_row])
+        return Outlook(stale, uses, answers, aged.changes[of_row])
 
     def _alike(
         self, rows: IntArray, fetched: IntArray
@@ -114,21 +130,28 @@ class Prospects:
         of_row[own], of_row[others] = np.arange(len(own)), len(own) + which
         return np.concatenate([own, first]), of_row
 
-    def _expected(
-        self, rows: IntArray, fetched: IntArray, presence: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Is each stale, will a fresh value be right later, and how often did it change?"""
+    def _aged(self, rows: IntArray, fetched: IntArray) -> _Aged:
+        """What has become of values by now."""
         proposal = self._proposal
         seconds, hinted = seconds_since(fetched, proposal.now), proposal.at("hinted", rows)
         beliefs = self._rates.of(proposal.slots[rows], seconds)
         stale = self._rates.stale(beliefs, seconds, hinted)
-        changes = self._rates.changes(beliefs, seconds, hinted, stale)
+        return _Aged(beliefs, stale, self._rates.changes(beliefs, seconds, hinted, stale))
+
+    def _stale(self, rows: IntArray, by_age: FloatArray) -> FloatArray:
+        if not self._rates.told:
+            return by_age
+        # Rows that are alike otherwise differ in this.
+        return np.where(self._proposal.at("hinted", rows) >= TOLD, 1.0, by_age)
+
+    def _right_later(self, beliefs: FloatArray, presence: FloatArray) -> FloatArray:
+        """The probability that a value fetched now is right in each of the next answers."""
+        proposal = self._proposal
         # A key in so many windows has events in so many steps, of which each window spans some.
         overlap = max(1.0, proposal.width / proposal.step)
         spoken = 1.0 - (1.0 - presence) ** (1.0 / overlap)
         later = self._ahead * proposal.step / 1_000
-        right = self._rates.survives(beliefs, later, np.outer(spoken, self._ahead))
-        return stale, right, changes
+        return self._rates.survives(beliefs, later, np.outer(spoken, self._ahead))
 
     def _uses(self, rows: IntArray, presence: FloatArray, right: FloatArray) -> FloatArray:
         """In how many answers, this one included, a value fetched now will be used and right."""

@@ -87,14 +87,17 @@ class RateBeliefs:
 
     def of(self, slots: IntArray, seconds: FloatArray | None = None) -> FloatArray:
         """One row of probabilities per slot, so long after its last poll; or right after it."""
-        likely = np.exp(self._log.at(slots))
+        own = self._log.at(slots)
+        np.exp(own, out=own)
         # Not a matrix product: what it gives for a key depends on how many others there are.
-        own = self.prior * likely
+        own *= self.prior
         own /= own.sum(axis=1, keepdims=True)
         if seconds is None:
             return np.asarray(own)
         kept = np.exp(-seconds / self._fades)[:, None]
-        return np.asarray(kept * own + (1.0 - kept) * self.prior)
+        own *= kept
+        own += (1.0 - kept) * self.prior
+        return np.asarray(own)
 
     def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """The probability that a value has changed, by its age and the hints since."""
@@ -134,14 +137,19 @@ class RateBeliefs:
         )
         return np.asarray((beliefs[:, None, :] * same).sum(axis=2))
 
-    def observe(self, polls: Polls) -> None:
-        """Learn whether values changed."""
+    def observe(self, polls: Polls, believed: FloatArray | None = None) -> None:
+        """Learn whether values changed.
+
+        ``believed`` is what was believed when they were read, if that is known already.
+        """
         slots = polls.slots
         seconds = np.maximum(polls.seconds, 1e-3)
         evidence = -self._wear(seconds, polls.hinted)
         changed = np.flatnonzero(polls.changed)
         evidence[changed] = np.log(-np.expm1(evidence[changed]))
-        before = np.log(np.maximum(self.of(slots, seconds), 1e-300) / self.prior)
+        if believed is None or not np.array_equal(seconds, polls.seconds):
+            believed = self.of(slots, seconds)
+        before = np.log(np.maximum(believed, 1e-300) / self.prior)
         likely = before + evidence
         likely -= likely.max(axis=1, keepdims=True)
         self._log.put(slots, np.maximum(likely, _LEAST_LOG))

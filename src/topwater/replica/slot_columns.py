@@ -232,7 +232,11 @@ class SlotTable:
 
     def at(self, slots: IntArray) -> FloatArray:
         """The rows of these slots."""
-        return np.asarray(self._data[self._rows.of(slots)], np.float64)
+        return self._data.take(self._rows.of(slots), axis=0).astype(np.float64)
+
+    def rows(self, slots: IntArray) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """Which rows belong to these slots, and all rows, to be read: the first is empty."""
+        return self._rows.of(slots), self._data
 
     def put(self, slots: IntArray, rows: FloatArray) -> None:
         """Write the rows of these slots, which are distinct."""

@@ -18,151 +18,40 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.model import FloatArray, IntArray
 from topwater.replica.look_ups import Polls
+from topwater.replica.moved import COUNT, FAR, LEVEL, MIDDLES, TREND, Moved
 from topwater.replica.number_order import quantiles
-from topwater.replica.population import Population
 from topwater.replica.slot_columns import SlotTable
-
-BACK, LEVEL, WALK, TREND = range(4)
-COUNT = 4
-_FAR = COUNT
-"""The ring of values that were far from their level; the others have the number of their way."""
-
-_EDGES = np.array([0, 0.01, 0.03, 0.08, 0.16, 0.28, 0.42, 0.58, 0.72, 0.84, 0.92, 0.97, 0.99, 1.0])
-_MIDDLES = (_EDGES[1:] + _EDGES[:-1]) / 2
-_CHANCE = np.diff(_EDGES)
-POINTS = COUNT * len(_CHANCE)
-"""How many values stand for all that a value could be after a change."""
 
 RING = 256
 PAIRS = 8.0  # what is believed before any pair was seen weighs as much as so many
 _GREATEST, _GREATEST_KEPT = 1e140, 1e38
-_LEVEL_PRIOR = 0.5
+LEVEL_PRIOR = 0.5
 _MOST_SEEN = 20.0
 _TRUST = (2.0, 50.0)
 """With how many residuals a key's own scale counts as much as that of all keys: what is tried."""
 
-_NEAR = 1.0
+NEAR = 1.0
 """Up to how many times its scale a value is near its level."""
 
 _MOST_WEIGHT = 3.0
 _FEWEST_GAPS = 8.0
-_SIGNIFICANT = 2.0
+SIGNIFICANT = 2.0
 _FADES = 0.9
 _PACE_FADES = 0.85
 _SCALE_FADES = 0.95
 _SHARED_FADES = 0.999
 _FIRST_PRIOR = np.array([0.4, 0.3, 0.25, 0.05])
 _PRIOR_WEIGHT = 4.0
-_TINY_WEIGHT = 0.02
+TINY_WEIGHT = 0.02
 _PARTS = 2.0**30
-_SEEN, _MEAN, _RESIDUALS, _PACED, _PACES, _SIZE, _LOG = 0, 1, 2, 3, 4, 5, 5 + COUNT
-
-
-class Passed(NamedTuple):
-    """What has happened to some values since they were read.
-
-    Attributes
-    ----------
-    seconds, stale, changes
-        How long ago that was, for ever if they never were; how likely they differ by now; and how
-        often they changed, if they did.
-    population
-        What those could be that never were.
-    times
-        How many times as great those are, by what the stream says of them; None for once.
-    """
-
-    seconds: FloatArray
-    stale: FloatArray
-    changes: FloatArray
-    population: Population
-    times: FloatArray | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """What some values could be if they changed: for each a mixture of ways.
-
-    Attributes
-    ----------
-    center, scale, weight
-        A row a value, a column a way: around what it lies, how far, and how likely the way is.
-    ring
-        The same: which of the rings the scale is multiplied with.
-    draws
-        The rings; all numbers of one are equally likely.
-    nodes
-        The same as a few numbers each, of which :data:`_CHANCE` says how likely each is.
-    """
-
-    center: FloatArray
-    scale: FloatArray
-    weight: FloatArray
-    ring: IntArray
-    draws: tuple[FloatArray, ...]
-    nodes: FloatArray
-
-    def at(self, rows: IntArray) -> Moved:
-        """Some of the values."""
-        return Moved(
-            self.center[rows],
-            self.scale[rows],
-            self.weight[rows],
-            self.ring[rows],
-            self.draws,
-            self.nodes,
-        )
-
-    def points(self) -> tuple[FloatArray, FloatArray]:
-        """:data:`POINTS` values that each could be, and how likely each of these is."""
-        values = self.center[:, :, None] + self.scale[:, :, None] * self.nodes[self.ring]
-        chances = self.weight[:, :, None] * _CHANCE
-        shape = len(self.center), POINTS
-        return values.reshape(shape), chances.reshape(shape)
-
-    def with_unseen(
-        self, unseen: BoolArray, draws: FloatArray, times: FloatArray | None = None
-    ) -> Moved:
-        """The same where some values were never read: each could be any of these, or times it."""
-        if not unseen.any():
-            return self
-        first = np.arange(COUNT) == 0
-        ours = unseen[:, None]
-        scale = first if times is None else first * times[:, None]
-        return Moved(
-            np.where(ours, np.where(first, 0.0, self.center), self.center),
-            np.where(ours, scale, self.scale),
-            np.where(ours, first, self.weight),
-            np.where(ours & first, len(self.draws), self.ring),
-            (*self.draws, draws),
-            np.concatenate([self.nodes, [quantiles(np.sort(draws), _MIDDLES)]]),
-        )
-
-    def range(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest of these values."""
-        low = (self.center + self.scale * self.nodes.min(axis=1)[self.ring]).min(axis=1)
-        high = (self.center + self.scale * self.nodes.max(axis=1)[self.ring]).max(axis=1)
-        return low, high
-
-    def draw(self, rows: IntArray, chosen: FloatArray, drawn: FloatArray) -> FloatArray:
-        """One value for each of some rows, by two numbers from 0 to 1 each."""
-        # Imported late: the compiler takes half a second to load.
-        from topwater.replica.world_kernels import ways_taken
-
-        way = ways_taken(rows, chosen, np.ascontiguousarray(self.weight))
-        noise, ring = np.empty(len(rows)), self.ring[rows, way]
-        for each, draws in enumerate(self.draws):
-            own = ring == each
-            noise[own] = draws[(drawn[own] * len(draws)).astype(np.int64)]
-        return np.asarray(self.center[rows, way] + self.scale[rows, way] * noise)
+SEEN, MEAN, RESIDUALS, PACED, PACES, SIZE, LOG = 0, 1, 2, 3, 4, 5, 5 + COUNT
 
 
 class WaysToMove:
@@ -232,9 +121,35 @@ class WaysToMove:
         seconds = np.where(np.isfinite(seconds), seconds, 0.0)
         center, scale, ring = self._predicted(keys, values, changes, seconds)
         weight = self._weights(keys)
-        unlikely = weight < _TINY_WEIGHT
+        unlikely = weight < TINY_WEIGHT
         center, scale = np.where(unlikely, values[:, None], center), np.where(unlikely, 0.0, scale)
         return Moved(center, scale, weight, ring, self._draws(), self._quantiles())
+
+    def reaches(
+        self, slots: IntArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Between which numbers these values could lie by now, whether they have changed or not.
+
+        As wide as :meth:`Moved.range`, or wider.  O(slots), in one pass.
+        """
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.reach_kernels import Asked, Shared, reaches
+
+        nodes = self._quantiles()
+        trust = np.array(_TRUST)[np.argmax(self._scores, axis=0)]
+        shared = Shared(
+            self.mean,
+            self.memory,
+            self._usual_square,
+            self.prior,
+            self._usual_size,
+            trust,
+            nodes.min(axis=1),
+            nodes.max(axis=1),
+        )
+        rows, keys = self._keys.rows(slots)
+        seconds = np.where(np.isfinite(seconds), seconds, 0.0)
+        return reaches(Asked(keys, rows, values, changes, seconds), shared)
 
     def observe(self, polls: Polls, changes: FloatArray) -> None:
         """Learn from the values that changed, after as many changes as are to be expected."""
@@ -307,23 +222,23 @@ class WaysToMove:
         self, keys: FloatArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Around what each value lies if it changed, how far, and by which ring; by each way."""
-        seen = np.maximum(keys[:, _SEEN], 1.0)
-        mean = np.where(keys[:, _SEEN] > 0, keys[:, _MEAN], values)
-        level = (_LEVEL_PRIOR * self.mean + seen * mean) / (_LEVEL_PRIOR + seen)
+        seen = np.maximum(keys[:, SEEN], 1.0)
+        mean = np.where(keys[:, SEEN] > 0, keys[:, MEAN], values)
+        level = (LEVEL_PRIOR * self.mean + seen * mean) / (LEVEL_PRIOR + seen)
         back = self.mean + self.memory * (values - self.mean)
         trend = values + self._pace(keys) * seconds
         center = np.stack([back, level, values, trend], axis=1)
         scale = self._scale(keys)
         ring = np.tile(np.arange(COUNT), (len(keys), 1))
-        ring[:, LEVEL] = np.where(np.abs(values - level) > _NEAR * scale[:, LEVEL], _FAR, LEVEL)
+        ring[:, LEVEL] = np.where(np.abs(values - level) > NEAR * scale[:, LEVEL], FAR, LEVEL)
         return center, self._factors(keys, seen, changes, seconds) * scale, ring
 
     def _factors(
         self, keys: FloatArray, seen: FloatArray, changes: FloatArray, seconds: FloatArray
     ) -> FloatArray:
         """How much farther than usual each value may lie."""
-        level = np.sqrt(1.0 + 1.0 / (seen + _LEVEL_PRIOR))
-        trend = np.sqrt(1.0 + seconds**2 / (keys[:, _PACED] + self._usual_square))
+        level = np.sqrt(1.0 + 1.0 / (seen + LEVEL_PRIOR))
+        trend = np.sqrt(1.0 + seconds**2 / (keys[:, PACED] + self._usual_square))
         return np.stack([np.ones(len(seen)), level, np.sqrt(changes), trend], axis=1)
 
     @property
@@ -337,38 +252,43 @@ class WaysToMove:
     def _usual_gap(self) -> float:
         return max(float(self._gaps[1] / max(self._gaps[0], 1e-9)), 1e-3)
 
+    @property
+    def _usual_size(self) -> FloatArray:
+        """The mean residual of each way."""
+        return np.asarray(self._sizes[1] / np.maximum(self._sizes[0], 1e-9))
+
     def _scale(self, keys: FloatArray, trust: int | None = None) -> FloatArray:
         """Of each key and way: its own residuals, and those of all keys."""
-        counted = self._sizes[1] / np.maximum(self._sizes[0], 1e-9)
+        counted = self._usual_size
         chosen = np.argmax(self._scores, axis=0) if trust is None else trust
         prior = np.array(_TRUST)[chosen]
-        own, count = keys[:, _SIZE : _SIZE + COUNT], keys[:, _RESIDUALS, None]
+        own, count = keys[:, SIZE : SIZE + COUNT], keys[:, RESIDUALS, None]
         return np.asarray((prior * counted + own) / (prior + count))
 
     def _weights(self, keys: FloatArray) -> FloatArray:
         """How likely each way is for each key."""
-        log = keys[:, _LOG : _LOG + COUNT]
+        log = keys[:, LOG : LOG + COUNT]
         weights = self.prior * np.exp(log - log.max(axis=1, keepdims=True, initial=-np.inf))
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def _pace(self, keys: FloatArray) -> FloatArray:
         """The pace of each key, in units a second, where it is significant."""
         size = 1.25 * self._scale(keys)[:, TREND]
-        pace = np.abs(keys[:, _PACES]) / np.sqrt(np.maximum(keys[:, _PACED], 1e-9))
-        sure = (pace > _SIGNIFICANT * size) & (keys[:, _RESIDUALS] > 1.5)
-        return np.where(sure, keys[:, _PACES] / (keys[:, _PACED] + self._usual_square), 0.0)
+        pace = np.abs(keys[:, PACES]) / np.sqrt(np.maximum(keys[:, PACED], 1e-9))
+        sure = (pace > SIGNIFICANT * size) & (keys[:, RESIDUALS] > 1.5)
+        return np.where(sure, keys[:, PACES] / (keys[:, PACED] + self._usual_square), 0.0)
 
     def _stay(self, slots: IntArray, values: FloatArray, seconds: FloatArray) -> None:
         """Values that did not change have been at their level for the longer."""
         keys = self._keys.at(slots)
-        first = keys[:, _SEEN] == 0
-        keys[first, _SEEN], keys[first, _MEAN] = 1.0, values[first]
+        first = keys[:, SEEN] == 0
+        keys[first, SEEN], keys[first, MEAN] = 1.0, values[first]
         self._add_level(keys, values, np.minimum(seconds / self._usual_gap, _MOST_WEIGHT))
         self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
 
     def _add_level(self, keys: FloatArray, values: FloatArray, weight: FloatArray) -> None:
-        keys[:, _SEEN] = np.minimum(keys[:, _SEEN] + weight, _MOST_SEEN)
-        keys[:, _MEAN] += (values - keys[:, _MEAN]) * weight / keys[:, _SEEN]
+        keys[:, SEEN] = np.minimum(keys[:, SEEN] + weight, _MOST_SEEN)
+        keys[:, MEAN] += (values - keys[:, MEAN]) * weight / keys[:, SEEN]
 
     def _learn(
         self,
@@ -379,23 +299,23 @@ class WaysToMove:
         seconds: FloatArray,
     ) -> None:
         keys = self._keys.at(slots)
-        first = keys[:, _SEEN] == 0
-        keys[first, _SEEN], keys[first, _MEAN] = 1.0, before[first]
+        first = keys[:, SEEN] == 0
+        keys[first, SEEN], keys[first, MEAN] = 1.0, before[first]
         center, scale, ring = self._predicted(keys, before, changes, seconds)
         off = after[:, None] - center
         likely = _log_likelihood(off, scale)
-        factor = self._factors(keys, np.maximum(keys[:, _SEEN], 1.0), changes, seconds)
+        factor = self._factors(keys, np.maximum(keys[:, SEEN], 1.0), changes, seconds)
         for trust in range(len(_TRUST)):
             own = _log_likelihood(off, factor * self._scale(keys, trust))
             # Sums over polls come in the order of the polls, which is that of the election.
             self._scores[trust] = self._scores[trust] * _SHARED_FADES ** len(off) + own.sum(axis=0)
         size = np.abs(off) / factor
-        log = _FADES * keys[:, _LOG : _LOG + COUNT] + likely
-        keys[:, _LOG : _LOG + COUNT] = np.maximum(log - log.max(axis=1, keepdims=True), -60.0)
-        keys[:, _SIZE : _SIZE + COUNT] = _SCALE_FADES * keys[:, _SIZE : _SIZE + COUNT] + size
-        keys[:, _RESIDUALS] = _SCALE_FADES * keys[:, _RESIDUALS] + 1.0
-        keys[:, _PACED] = _PACE_FADES * keys[:, _PACED] + seconds**2
-        keys[:, _PACES] = _PACE_FADES * keys[:, _PACES] + seconds * (after - before)
+        log = _FADES * keys[:, LOG : LOG + COUNT] + likely
+        keys[:, LOG : LOG + COUNT] = np.maximum(log - log.max(axis=1, keepdims=True), -60.0)
+        keys[:, SIZE : SIZE + COUNT] = _SCALE_FADES * keys[:, SIZE : SIZE + COUNT] + size
+        keys[:, RESIDUALS] = _SCALE_FADES * keys[:, RESIDUALS] + 1.0
+        keys[:, PACED] = _PACE_FADES * keys[:, PACED] + seconds**2
+        keys[:, PACES] = _PACE_FADES * keys[:, PACES] + seconds * (after - before)
         self._add_level(keys, after, np.minimum(seconds / self._usual_gap, 1.0))
         self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
         kept = _SHARED_FADES ** len(off)
@@ -422,7 +342,7 @@ class WaysToMove:
     def _quantiles(self) -> FloatArray:
         # Rings are never written, but replaced.
         if self._nodes is None:
-            self._nodes = np.stack([quantiles(np.sort(ring), _MIDDLES) for ring in self._draws()])
+            self._nodes = np.stack([quantiles(np.sort(ring), MIDDLES) for ring in self._draws()])
         return self._nodes
 
 

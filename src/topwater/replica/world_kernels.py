@@ -18,13 +18,20 @@ _compiled = njit(cache=True, nogil=True)
 
 
 @_compiled
-def moved_in_worlds(chosen: Bits, stale: FloatArray) -> IntArray:
-    """Where the first 21 bits say that a value has moved: a row a world, a column a value."""
-    found, count = np.empty(len(chosen), np.int64), 0
-    for at in range(len(chosen)):
-        found[count] = at
-        count += (chosen[at] & np.uint64(2**21 - 1)) * 2.0**-21 < stale[at % len(stale)]
-    return found[:count].copy()
+def moved_in_worlds(chosen: Bits, stale: FloatArray) -> tuple[IntArray, IntArray]:
+    """Where the first 21 bits say that a value has moved: a row a world, a column a value.
+
+    The places of these numbers, and the columns that they are in.
+    """
+    values = len(stale)
+    found, columns = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
+    count = 0
+    for start in range(0, len(chosen), max(1, values)):
+        for column in range(values):
+            found[count], columns[count] = start + column, column
+            drawn = (chosen[start + column] & np.uint64(2**21 - 1)) * 2.0**-21
+            count += drawn < stale[column]
+    return found[:count].copy(), columns[:count].copy()
 
 
 @_compiled

@@ -8,13 +8,14 @@ import pyarrow as pa
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.appraisal import Appraisal, Appraised
 from topwater.replica.look_ups import Polls
+from topwater.replica.moved import Moved, Passed
 from topwater.replica.policies import PolicyEntry, rankers
 from topwater.replica.population import Population
 from topwater.replica.proposals import Proposal
 from topwater.replica.rate_beliefs import RateBeliefs, seconds_since
 from topwater.replica.store import NEVER, Replica
 from topwater.replica.utility import Aim
-from topwater.replica.ways_to_move import Moved, Passed, WaysToMove
+from topwater.replica.ways_to_move import WaysToMove
 
 
 class Worth:
@@ -80,9 +81,15 @@ class Worth:
     def passed(self, slots: IntArray, now: Millis, replica: Replica, of: Population) -> Passed:
         """What has happened to values since they were read."""
         seconds, hinted = seconds_since(replica.fetched[slots], now), replica.hints[slots]
-        beliefs = self.rates.of(slots, seconds)
-        stale = self.rates.stale(beliefs, seconds, hinted)
-        return Passed(seconds, stale, self.rates.changes(beliefs, seconds, hinted, stale), of)
+        stale, changes = np.zeros(len(slots)), np.ones(len(slots))
+        # Those that were read just now are as they were.
+        old = np.flatnonzero((seconds != 0.0) | (hinted != 0))
+        if len(old):
+            slots, since, hinted = slots[old], seconds[old], hinted[old]
+            beliefs = self.rates.of(slots, since)
+            stale[old] = found = self.rates.stale(beliefs, since, hinted)
+            changes[old] = self.rates.changes(beliefs, since, hinted, found)
+        return Passed(seconds, stale, changes, of)
 
     def observe(self, polls: Polls) -> None:
         """Learn how values change."""
@@ -90,7 +97,7 @@ class Worth:
         stale = self.rates.stale(beliefs, polls.seconds, polls.hinted)
         changes = self.rates.changes(beliefs, polls.seconds, polls.hinted, stale)
         self.values.observe(polls, changes)
-        self.rates.observe(polls)
+        self.rates.observe(polls, beliefs)
 
     def pool(self, slots: IntArray) -> None:
         """Find anew what all keys share, from what was learnt of these."""
