@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.taught_moves import KEYS, OWN, SLOTS, Course, taught
 from topwater.replica.look_ups import Polls
-from topwater.replica.moved import BACK, COUNT, LEVEL, POINTS, TREND, WALK
+from topwater.replica.possible_values import BACK, COUNT, LEVEL, POINTS, TREND, WALK
 from topwater.replica.ways_to_move import WaysToMove
 
 PACE = np.random.default_rng(9).normal(0, 2, KEYS)

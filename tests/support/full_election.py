@@ -18,7 +18,6 @@ from topwater.replica import Ranking, Refresher, WindowView
 from topwater.replica.border import Tried
 from topwater.replica.election import _shuffled
 from topwater.replica.look_ups import LookUps
-from topwater.replica.moved import Moved, Passed
 from topwater.replica.policies import (
     AtRandom,
     Borderline,
@@ -29,6 +28,7 @@ from topwater.replica.policies import (
     shuffled,
 )
 from topwater.replica.population import NOBODY, Population
+from topwater.replica.possible_values import Moved, Passed
 from topwater.replica.possible_worlds import decided
 from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.store import NEVER

@@ -14,13 +14,13 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.likeness import times_as_great
-from topwater.replica.moved import Passed
 from topwater.replica.population import NOBODY
+from topwater.replica.possible_values import Passed
 from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.utility import Aim, Utility
 
 if TYPE_CHECKING:
-    from topwater.replica.moved import Moved
+    from topwater.replica.possible_values import Moved
     from topwater.replica.proposals import Proposal
     from topwater.replica.prospects import Prospects
     from topwater.replica.worth import Worth

@@ -6,9 +6,9 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.likeness import times_as_great
-from topwater.replica.moved import Passed
 from topwater.replica.places import by_key
 from topwater.replica.population import NOBODY, Population
+from topwater.replica.possible_values import Passed
 from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica

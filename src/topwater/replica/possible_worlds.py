@@ -17,7 +17,7 @@ from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.utility import Aim, gains, weights
 
 if TYPE_CHECKING:
-    from topwater.replica.moved import Moved
+    from topwater.replica.possible_values import Moved
 
 WORLDS = 128
 _SORTED = 200

@@ -1,7 +1,7 @@
 """Between which values each of many could lie after a change, compiled: one pass, for bounds alone.
 
-What :class:`~topwater.replica.moved.Moved` says of a few values takes a score of arrays. Of
-a large window nearly all keys are asked for no more than these two numbers.
+What :class:`~topwater.replica.possible_values.Moved` says of a few values takes a dozen
+arrays. Of a large window nearly all keys are asked for no more than these two numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 from topwater.model import FloatArray
-from topwater.replica.moved import BACK, COUNT, FAR, LEVEL, TREND, WALK
+from topwater.replica.possible_values import BACK, COUNT, FAR, LEVEL, TREND, WALK
 from topwater.replica.ways_to_move import (
     LEVEL_PRIOR,
     LOG,

@@ -25,8 +25,8 @@ import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.look_ups import Polls
-from topwater.replica.moved import COUNT, FAR, LEVEL, MIDDLES, TREND, Moved
 from topwater.replica.number_order import quantiles
+from topwater.replica.possible_values import COUNT, FAR, LEVEL, MIDDLES, TREND, Moved
 from topwater.replica.slot_columns import SlotTable
 
 RING = 256

@@ -8,9 +8,9 @@ import pyarrow as pa
 from topwater.model import FloatArray, IntArray, Millis
 from topwater.replica.appraisal import Appraisal, Appraised
 from topwater.replica.look_ups import Polls
-from topwater.replica.moved import Moved, Passed
 from topwater.replica.policies import PolicyEntry, rankers
 from topwater.replica.population import Population
+from topwater.replica.possible_values import Moved, Passed
 from topwater.replica.proposals import Proposal
 from topwater.replica.rate_beliefs import RateBeliefs, seconds_since
 from topwater.replica.store import NEVER, Replica

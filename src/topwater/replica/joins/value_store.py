@@ -12,9 +12,9 @@ from topwater.replica.joins.join import Join
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Polls
-from topwater.replica.moved import Moved
 from topwater.replica.noise import Noise
 from topwater.replica.policies import resolve
+from topwater.replica.possible_values import Moved
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica

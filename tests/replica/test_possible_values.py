@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tests.support.taught_moves import KEYS, SLOTS, taught
-from topwater.replica.moved import POINTS, Passed
 from topwater.replica.population import NOBODY
+from topwater.replica.possible_values import POINTS, Passed
 
 
 def test_points_stand_for_what_is_drawn() -> None:
