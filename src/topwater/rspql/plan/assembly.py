@@ -37,6 +37,7 @@ from topwater.rspql.plan.shown_items import Showing
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
 from topwater.rspql.plan.where_clause import Walker, variables, with_casts
+from topwater.rspql.plan.written_terms import require_written
 from topwater.rspql.rdf.datatypes import with_kinds
 from topwater.rspql.rdf.term_values import plain_cast, variable_in
 from topwater.scoring.expressions import Name, Node, parse
@@ -125,6 +126,7 @@ class Composer:
         read = {*plan.files, *(each.name for each in plan.services)}
         plan = replace(plan, static=tuple(e for e in self.parts.static if e not in read))
         self._require_numbers(plan)
+        require_written(self.document, plan.patterns)
         if plan.service is not None and has_if(score) and not is_monotone(plan):
             # Where values are joined, no list has to bound what a stale one can do.
             plan = replace(plan, chosen=True)
