@@ -145,6 +145,11 @@ def test_what_does_not_fit_is_refused_before_anything_starts(spark: SparkSession
         ({"source": one}, "one source was given, and the query names shop, vendors", "by name"),
         ({"source": one, "sources": sources()}, "one source and several", "all of them"),
         ({}, "no source was given", "pass the source"),
+        (
+            {"sources": sources() | {"vendors": remote.memory({"seven": 1.0})}},
+            "'vendor' is whole numbers in the stream, and the keys of 'vendors' are text",
+            "cast one of them",
+        ),
         ({"sources": {"shop": sources()["vendors"], "vendors": one}}, "shop: gives", "names"),
     ):
         with pytest.raises(QueryError, match=problem) as caught:

@@ -27,9 +27,10 @@ from topwater.monitor import TopKMonitor
 from topwater.monitor.columns import keys_of, read
 from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.key_columns import form_of, with_keys_inside
+from topwater.monitor.key_kinds import require_kinds
 from topwater.monitor.keyed_monitor import asked_by_key, require_others
 from topwater.monitor.notice_settings import ChangeStream
-from topwater.monitor.remote_part import remote_part
+from topwater.monitor.remote_part import JoinedPart, RemotePart, remote_part
 from topwater.monitor.shards import divided_among, require_buckets
 from topwater.monitor.source_table import one_of
 from topwater.query.keyed_query import forms_of as forms_inside
@@ -166,7 +167,8 @@ def answer_frame(
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
-    key, group = _forms(_columns(events, query), query)
+    asked, given = query, _columns(events, query)
+    key, group = _forms(given, query)
     query = inner_query(query, key, group)
     keys = (query.key_column, query.group_column)
     if not isinstance(events, Files):
@@ -178,6 +180,7 @@ def answer_frame(
     shards = divided_among(query, shards, texts=texts)
     remote = remote_part(query, _asked(query, source, key), SYSTEM_CLOCK)
     if remote is not None:
+        _check_kinds(asked, remote, given)
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
@@ -317,6 +320,16 @@ def _check_columns(columns: pa.Schema, query: TopKQuery) -> bool:
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
     return bool(readout.labels)
+
+
+def _check_kinds(query: TopKQuery, remote: RemotePart | JoinedPart, columns: pa.Schema) -> None:
+    """Raise if a source has keys of another kind than the stream: nothing would be found."""
+    if not isinstance(remote, JoinedPart):
+        return
+    try:
+        require_kinds(query, remote.source.sources, columns)
+    except BatchError as error:
+        raise QueryError(error.problem, field="refresh", fix=error.fix) from None
 
 
 def _asked(query: TopKQuery, source: Sources | None, key: KeyForm) -> Sources | None:
