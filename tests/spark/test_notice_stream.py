@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -101,6 +102,59 @@ def test_the_same_as_in_process(
     else:  # each shard looks up with a part of the budget
         assert found[0].keys == right[0].keys
         assert dict(found[0].notices) == {"told": 4}
+
+
+def test_two_sources_are_heard_of_as_in_process(
+    spark: SparkSession, tmp_path: Path, checkpoint: str
+) -> None:
+    """One is looked up by numbers, whose notices have texts: a stream has one column of keys."""
+    goods = {key: {"price": price, "stock": 1.0} for key, price in PRICES.items()}
+    sources = {"shop": remote.memory(goods), "vendors": remote.memory({7: 1.0, 8: 0.5})}
+    joins: list[dict[str, Any]] = [
+        {"remote": ["price", "stock"], "from": "shop"},
+        {"remote": "trust", "from": "vendors", "key": "vendor"},
+    ]
+    asked = replace(
+        query(),
+        take={"sold": "count", "vendor": "last(vendor)"},
+        score="sold * price * trust",
+        where="stock > 0",
+        refresh=joins,
+        budget={"cost": 1},
+    )
+    sold = [[{**row, "vendor": 7 + row["at"] % 2} for row in rows] for rows in EVENTS]
+    told = [
+        [{"source": "shop", **row, "stock": None if row["price"] is None else 1.0} for row in rows]
+        for rows in NOTICES[:3]
+    ]
+    told[0] += [{"source": "vendors", "key": key, "time": 1, "trust": 1.0} for key in ("7", "8")]
+    told[1] += [{"source": "vendors", "key": "7", "time": 15, "trust": 0.1}]
+    told += [[{"source": name, "key": None, "time": 40} for name in sources]]
+    columns = ("source", "key", "time", "price", "stock", "trust")
+    told = [[{name: row.get(name) for name in columns} for row in rows] for rows in told]
+    schema = "source string, key string, time long, price double, stock double, trust double"
+    rows = topk(
+        stream(spark, tmp_path / "events", sold, "product string, at long, vendor long"),
+        asked,
+        sources=sources,
+        changes=ChangeStream(stream(spark, tmp_path / "told", told, schema), complete=True),
+    )
+    tables: list[pa.Table] = []
+    writer = rows.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
+    running = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    running.awaitTermination()
+    found = answers_from(pa.concat_tables(tables), asked)
+    settings = NoticeSettings(complete=True)
+    monitor = TopKMonitor.build(asked, source=sources, changes=settings)
+    right = []
+    for events, notices in zip(sold, told, strict=True):
+        monitor.learn(notices)
+        monitor.ingest(events)
+        right += monitor.close_until(monitor.watermark or 0)
+    assert [each.keys for each in found] == [each.keys for each in right]
+    # When the second window closes, the vendors have been silent since before its end.
+    assert [each.exact for each in found] == [each.exact for each in right] == [True, False, True]
+    assert [dict(each.notices) for each in found] == [dict(each.notices) for each in right]
 
 
 def test_streams_that_cant_be_are_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
