@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pytest
 
-from topwater import ChangeStream, QueryError, TopKMonitor, TopKQuery, remote, topk, tumbling
+from topwater import (
+    Answer,
+    ChangeStream,
+    QueryError,
+    TopKMonitor,
+    TopKQuery,
+    remote,
+    topk,
+    tumbling,
+)
 from topwater.model import KeyForm
 from topwater.model.key_form import KeyColumn
 from topwater.monitor.notice_settings import NoticeSettings
@@ -23,12 +31,13 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+Rows: TypeAlias = list[list[dict[str, Any]]]
 PRICES = {"tea": 3.0, "rice": 2.0, "salt": 1.0, "oil": 4.0}
-EVENTS = [
+EVENTS: Rows = [
     [{"product": key, "at": 10 * place + at} for at, key in enumerate(PRICES, 1)]
     for place in range(4)
 ]
-NOTICES: list[list[dict[str, Any]]] = [
+NOTICES: Rows = [
     [{"key": key, "time": 1, "price": price} for key, price in PRICES.items()],
     [{"key": "salt", "time": 12, "price": 9.0}, {"key": None, "time": 21, "price": None}],
     [{"key": "tea", "time": 23, "price": None}, {"key": "rice", "time": 5, "price": 7.0}],
@@ -36,27 +45,36 @@ NOTICES: list[list[dict[str, Any]]] = [
 ]
 
 
-def query(policy: str = "worth") -> TopKQuery:
-    return TopKQuery(
-        key="product",
-        time="at",
-        window=tumbling(10),
-        k=2,
-        take={"sold": "count"},
-        score="sold * price",
-        refresh={"remote": "price", "budget": 1, "policy": policy},
-    )
+def query(policy: str = "worth", **changes: Any) -> TopKQuery:
+    given: dict[str, Any] = {
+        "key": "product",
+        "time": "at",
+        "window": tumbling(10),
+        "k": 2,
+        "take": {"sold": "count"},
+        "score": "sold * price",
+        "refresh": {"remote": "price", "budget": 1, "policy": policy},
+    }
+    return TopKQuery(**{**given, **changes})
 
 
-def in_process(asked: TopKQuery) -> list[Any]:
+def in_process(asked: TopKQuery, sources: Any, sold: Rows, told: Rows) -> list[Answer]:
     settings = NoticeSettings(complete=True)
-    monitor = TopKMonitor.build(asked, source=remote.memory(PRICES), changes=settings)
+    monitor = TopKMonitor.build(asked, source=sources, changes=settings)
     found = []
-    for events, notices in zip(EVENTS, NOTICES, strict=True):
-        monitor.learn(json.loads(json.dumps([{**n, "price": text(n)} for n in notices])))
+    for events, notices in zip(sold, told, strict=True):
+        monitor.learn(notices)
         monitor.ingest(events)
         found += monitor.close_until(monitor.watermark or 0)
     return found
+
+
+def on_spark(rows: DataFrame, asked: TopKQuery, checkpoint: str) -> list[Answer]:
+    tables: list[pa.Table] = []
+    writer = rows.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
+    running = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+    running.awaitTermination()
+    return answers_from(pa.concat_tables(tables), asked)
 
 
 def text(row: dict[str, Any]) -> str | None:
@@ -88,12 +106,8 @@ def test_the_same_as_in_process(
         shards=shards,
         changes=ChangeStream(changes, complete=True),
     )
-    tables: list[pa.Table] = []
-    writer = rows.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
-    running = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    running.awaitTermination()
-    found = answers_from(pa.concat_tables(tables), asked)
-    right = in_process(asked)
+    found = on_spark(rows, asked, checkpoint)
+    right = in_process(asked, remote.memory(PRICES), EVENTS, told)
     assert len(found) == 3
     if policy == "worth":
         assert [answer.keys for answer in found] == [answer.keys for answer in right]
@@ -110,12 +124,11 @@ def test_two_sources_are_heard_of_as_in_process(
     """One is looked up by numbers, whose notices have texts: a stream has one column of keys."""
     goods = {key: {"price": price, "stock": 1.0} for key, price in PRICES.items()}
     sources = {"shop": remote.memory(goods), "vendors": remote.memory({7: 1.0, 8: 0.5})}
-    joins: list[dict[str, Any]] = [
+    joins = [
         {"remote": ["price", "stock"], "from": "shop"},
         {"remote": "trust", "from": "vendors", "key": "vendor"},
     ]
-    asked = replace(
-        query(),
+    asked = query(
         take={"sold": "count", "vendor": "last(vendor)"},
         score="sold * price * trust",
         where="stock > 0",
@@ -123,7 +136,7 @@ def test_two_sources_are_heard_of_as_in_process(
         budget={"cost": 1},
     )
     sold = [[{**row, "vendor": 7 + row["at"] % 2} for row in rows] for rows in EVENTS]
-    told = [
+    told: Rows = [
         [{"source": "shop", **row, "stock": None if row["price"] is None else 1.0} for row in rows]
         for rows in NOTICES[:3]
     ]
@@ -139,18 +152,8 @@ def test_two_sources_are_heard_of_as_in_process(
         sources=sources,
         changes=ChangeStream(stream(spark, tmp_path / "told", told, schema), complete=True),
     )
-    tables: list[pa.Table] = []
-    writer = rows.writeStream.foreachBatch(lambda batch, _: tables.append(batch.toArrow()))
-    running = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
-    running.awaitTermination()
-    found = answers_from(pa.concat_tables(tables), asked)
-    settings = NoticeSettings(complete=True)
-    monitor = TopKMonitor.build(asked, source=sources, changes=settings)
-    right = []
-    for events, notices in zip(sold, told, strict=True):
-        monitor.learn(notices)
-        monitor.ingest(events)
-        right += monitor.close_until(monitor.watermark or 0)
+    found = on_spark(rows, asked, checkpoint)
+    right = in_process(asked, sources, sold, told)
     assert [each.keys for each in found] == [each.keys for each in right]
     # When the second window closes, the vendors have been silent since before its end.
     assert [each.exact for each in found] == [each.exact for each in right] == [True, False, True]
