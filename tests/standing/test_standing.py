@@ -252,7 +252,7 @@ def test_bad_rows_are_counted_and_left_out() -> None:
     ("make", "field", "says"),
     [
         (lambda: Standing([]), "columns", "name each attribute"),
-        (lambda: Standing(["x", "time"]), "columns", "meaning of its own"),
+        (lambda: Standing(["x", "time"]), "columns", "a reserved name"),
         (lambda: Standing(["x"], algorithm="best"), "algorithm", "rapf"),
         (lambda: Standing(["x"], sigma=0.0), "sigma", ""),
         (lambda: Standing(["x"], sigma=1.0), "sigma", ""),

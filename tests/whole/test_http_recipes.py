@@ -92,7 +92,7 @@ def test_errors_of_graphql_are_failures_and_not_values_that_are_missing() -> Non
 
         check_failing_source(broken, KEYS)
         assert broken().fetch(KEYS).problems() == {"server": 3}
-        with pytest.raises(SourceError, match=r"tells at errors: .*database is down"):
+        with pytest.raises(SourceError, match=r"reports at errors: .*database is down"):
             broken().check("1")
 
 
