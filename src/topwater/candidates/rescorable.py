@@ -21,7 +21,7 @@ outside → outside    the same
 
 The lists do not go by this table. They compute what is certain, from the bounds of each score
 and from the best rank that a forgotten object can have
-(:func:`topwater.topk.objects.certainty`): often more than the table grants, never too much.
+(:func:`topwater.candidates.objects.certainty`): often more than the table grants, never too much.
 
 Table and published algorithms: Zahmatkesh and Della Valle, on AcquaTop.
 """

@@ -202,7 +202,7 @@ class Estimates:
             slots, self._values.of_slots(slots), passed.changes, passed.seconds
         )
         columns = {name: column[rows] for name, column in view.values.items()}
-        # What is no number tells nothing.
+        # What is not a number says nothing.
         return ~(self._terms.bounds(columns, low, high)[1] <= border)
 
     def _worlds(

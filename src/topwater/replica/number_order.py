@@ -44,7 +44,7 @@ def nth_greatest(numbers: FloatArray | IntArray, nth: int) -> float:
 
 def _partitioned(numbers: FloatArray | IntArray, nth: int) -> float:
     at = len(numbers) - nth
-    # A whole number stays one: large ones are no floats.
+    # A whole number stays one: large ones don't fit a float.
     found: float = np.partition(numbers, at)[at].item()
     return found
 

@@ -21,7 +21,7 @@ _USUAL: dict[bool, tuple[float, float]] = {False: (0.0, 0.3), True: (-0.05, 0.15
 _HALVED = 60.0
 _BISECTED = 14
 _FARTHEST = 600.0
-"""Logarithms beyond this are no numbers any more."""
+"""Logarithms beyond this can't be turned back into numbers."""
 
 
 @dataclass(frozen=True)

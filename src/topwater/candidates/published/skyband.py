@@ -136,7 +136,7 @@ class Probabilistic(Trees):
     k
         How many objects an answer has.
     limit
-        How many candidates to keep: :func:`topwater.topk.criterion.limit`.
+        How many candidates to keep: :func:`topwater.candidates.published.criterion.limit`.
     additional
         How many more there may be before the threshold is set.
     resets
