@@ -261,11 +261,7 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
     out = str(tmp_path / "out")
     running = start(answers, path=out, checkpoint=tmp_path / "checkpoint")
     eventually(
-        lambda: any(
-            each.get("windows")
-            for progress in running.recentProgress
-            for each in progress.observedMetrics["topwater"].figures
-        )
+        lambda: any(each.observedMetrics["topwater"].windows for each in running.recentProgress)
     )
     running.stop()
     first, *rest = answers_from(spark.read.parquet(out).toArrow(), asked)

@@ -136,15 +136,8 @@ def test_other_queries_are_passed_over() -> None:
 
 
 def test_what_was_not_observed_is_none_or_zero() -> None:
-    figures = {
-        "windows": 2.0,
-        "missed": 2.0,
-        "ndcg": 1.0,
-        "times ndcg": 2.0,
-        "bad": 1.0,
-        "new": 1.0,
-    }
-    assert Progress.of(told(topwater=Row(figures=[figures]))) == replace(
+    seen = Row(windows=2, events=None, missed=2, precision=None, ndcg=0.5, bad=1, new_figure=1)
+    assert Progress.of(told(topwater=seen)) == replace(
         PLAIN,
         query="7f",
         windows=2,
@@ -160,7 +153,7 @@ def test_what_was_not_observed_is_none_or_zero() -> None:
 def test_what_shards_tell_of_their_states_is_added_up() -> None:
     first = {"kept": 1, "came": 5, "written": 7, "held": 9, "closing_ms": 3}
     second = {"rebuilt": 1, "came": 1, "written": 1, "held": 2, "closing_ms": 8}
-    found = Progress.of(told(topwater=Row(figures=[first, second])))
+    found = Progress.of(told(topwater=Row(windows=1, figures=[first, second])))
     assert found is not None
     assert (found.state_kept, found.state_rebuilt, found.state_caught_up) == (1, 1, 0)
     assert (found.state_came, found.state_written, found.state_bytes) == (6, 8, 11)

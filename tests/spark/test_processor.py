@@ -83,7 +83,7 @@ def counted(*times: int) -> list[Row]:
     return [Row(shard=0, task=0, part=0, portion=reduce_batch(COUNTED, events).pack())]
 
 
-def figures(rows: list[Row]) -> dict[str, float]:
+def figures(rows: list[Row]) -> dict[str, int]:
     return next(row.figures for row in rows if row.kind == FIGURES)
 
 

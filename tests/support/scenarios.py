@@ -396,7 +396,6 @@ _ARROW = {
     "binary": pa.binary(),
     "array<double>": pa.list_(pa.float64()),
     "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
-    "map<string,double>": pa.map_(pa.string(), pa.float64()),
 }
 _NUMBERS = [("before", pa.float64()), ("after", pa.float64()), ("ok", pa.bool_())]
 _ARROW |= {

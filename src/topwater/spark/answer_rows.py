@@ -22,7 +22,6 @@ from topwater.monitor.window_answer import ShardAnswer
 from topwater.query.keyed_query import forms_of
 from topwater.replica.offers import Offer
 from topwater.scoring.aggregates import LABEL
-from topwater.spark.answer_figures import figures_of
 from topwater.spark.extra_columns import (
     NO_EXTRAS,
     TEXTS,
@@ -87,7 +86,7 @@ def packed_schema(key_type: str, group_type: str) -> str:
         f"kind string, `group` {group_type}, window_start bigint, window_end bigint, {cells}, "
         f"exact boolean, candidates bigint, {fresh}, {counts}, problems map<string,bigint>, "
         f"looked_up array<struct<{look_up}>>, tuned array<string>, "
-        "notices map<string,bigint>, figures map<string,double>, offer binary, extras string"
+        "notices map<string,bigint>, figures map<string,bigint>, offer binary, extras string"
     )
 
 
@@ -128,12 +127,9 @@ def _offer_of(answer: Answer) -> bytes | None:
     return answer.offer.pack()
 
 
-def packed_figures(figures: Mapping[str, float]) -> dict[str, Any]:
+def packed_figures(figures: dict[str, int]) -> dict[str, Any]:
     """What is reported of a micro-batch, as one row of such columns."""
-    return _nothing() | {
-        "kind": FIGURES,
-        "figures": {name: float(value) for name, value in figures.items()},
-    }
+    return _nothing() | {"kind": FIGURES, "figures": figures}
 
 
 def packed_notices(portion: bytes) -> dict[str, Any]:
@@ -361,11 +357,8 @@ def merged(query: TopKQuery, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     for row in rows:
         if row["kind"] == ANSWER:
             windows.setdefault(row["window_end"], []).append(answer_of_packed(row, query))
-    answers = [merge_for(query, windows[end]) for end in sorted(windows)]
-    found = [packed(answer, query) for answer in answers]
+    found = [packed(merge_for(query, windows[end]), query) for end in sorted(windows)]
     found += [row for row in rows if row["kind"] != ANSWER]
-    if any(row["kind"] == FIGURES for row in rows):
-        found.append(packed_figures(figures_of(answers)))
     yield pa.RecordBatch.from_pylist(found, schema=parts[0].schema)
 
 

@@ -13,7 +13,6 @@ from topwater.monitor.journal import Head
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_figures import figures_of
 from topwater.spark.answer_rows import (
     ANSWER,
     NOTICES,
@@ -88,14 +87,12 @@ class JointProcessor(MonitorProcessor):
             own.journal.monitor.learn_notices(*notices_of(portion))
         began = perf_counter()
         monitor = own.journal.monitor
-        answers = list(monitor.answers(windows))
-        found = [packed(answer, monitor.query) for answer in answers]
+        found = [packed(answer, monitor.query) for answer in monitor.answers(windows)]
         closing = round(1_000 * (perf_counter() - began))
         if not self._bounded:
             figures = self._record(own, self._shards)
             if self._run:
-                figures |= {own.how: 1, "closing_ms": closing}
-                found.append(packed_figures(figures | figures_of(answers)))
+                found.append(packed_figures({own.how: 1, "closing_ms": closing, **figures}))
         return found
 
     def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from topwater.redaction import redacted
-from topwater.spark.answer_figures import added_up
 from topwater.spark.answer_rows import FIGURES
 from topwater.spark.topk import OBSERVED
 
@@ -181,15 +180,17 @@ class Progress:
         if observed is None:
             return None
         seen: dict[str, Any] = observed.asDict()
-        seen |= added_up(seen.pop(FIGURES, None) or [])
-        seen["refused"] = _summed(seen.get("refused") or [])
+        seen["bad_values"] = seen.pop("bad", 0)
+        seen |= _of_state(seen.pop(FIGURES, None) or [])
         known = {each.name for each in fields(cls)}
-        # A sum over no rows is null.
+        # A sum over no rows is null. A mean is, too, and stays so.
         counts = {
             name: value for name, value in seen.items() if name in known and value is not None
         }
         if seen.get("state_held"):
             counts["state_bytes"] = seen["state_held"]
+        for name in ("problems", "refused"):
+            counts[name] = _summed(seen.get(name) or [])
         stages = [each for each in told.stateOperators if each.operatorName in _STAGES]
         written = sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages)
         held = {"state_bytes": written, "state_written": written}
@@ -207,9 +208,16 @@ class Progress:
         )
 
 
-def _summed(counts: list[dict[str, int]]) -> dict[str, int]:
+def _of_state(figures: list[dict[str, int]]) -> dict[str, int]:
+    """What the shards report of their states, of all of them."""
+    found = {f"state_{name}": count for name, count in _summed(figures).items()}
+    found.pop("state_closing_ms", None)
+    return found | {"closing_ms": max((each.get("closing_ms", 0) for each in figures), default=0)}
+
+
+def _summed(problems: list[dict[str, int]]) -> dict[str, int]:
     found: Counter[str] = Counter()
-    for each in counts:
+    for each in problems:
         found.update(each)
     return dict(sorted(found.items()))
 

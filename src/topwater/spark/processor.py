@@ -30,7 +30,6 @@ from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
-from topwater.spark.answer_figures import figures_of
 from topwater.spark.answer_rows import packed, packed_figures, packed_late, packed_notices
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
@@ -150,8 +149,7 @@ class MonitorProcessor(StatefulProcessor):
                 found.append(packed_notices(bytes(row.portion)))
         monitor.admit(*heeded(events, partial(self._read, monitor.query, shard)))
         began = perf_counter()
-        answers = self._answers(monitor)
-        found += [packed(answer, monitor.query) for answer in answers]
+        found += [packed(answer, monitor.query) for answer in self._answers(monitor)]
         closing = perf_counter() - began
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
@@ -159,10 +157,7 @@ class MonitorProcessor(StatefulProcessor):
             figures = self._record(own, shard)
             if self._run:
                 figures |= {own.how: 1, "came": sum(len(row.portion) for row in ordered)}
-                figures |= {"closing_ms": round(1_000 * closing)}
-                # Where shards make one answer together, it is counted where that is made.
-                alone = self._shards == 1 or monitor.query.group_by is not None
-                found.append(packed_figures(figures | (figures_of(answers) if alone else {})))
+                found.append(packed_figures(figures | {"closing_ms": round(1_000 * closing)}))
         return (Row(**row) for row in found)
 
     def _answers(self, monitor: Monitor) -> list[Answer]:

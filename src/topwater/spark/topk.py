@@ -36,7 +36,7 @@ from topwater.monitor.source_table import one_of
 from topwater.query.keyed_query import forms_of as forms_inside
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import FIGURES, merged, packed_schema, unpacked
+from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
 from topwater.spark.extra_columns import Extras
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from topwater.model import KeyForm
     from topwater.monitor.source_table import Sources
@@ -205,8 +205,7 @@ def answer_frame(
         settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
-        rows = rows.observe(OBSERVED, F.collect_list(FIGURES).alias(FIGURES))
-        rows = rows.filter(F.col("kind") != FIGURES)
+        rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
     shown = unpacked(rows, query, late=late_rows, notices=changes is not None, extras=extras)
     about = {"query": query.to_json(), "shards": shards, "origin": origin}
     return shown.withMetadata("window_end", {OBSERVED: about})
@@ -232,6 +231,26 @@ def _ranked(
     with workers("joint ranking"):
         ranking = JointProcessor(query.to_json(), **settings)
         return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
+
+
+def _metrics() -> list[Column]:
+    """What Spark is to observe in every micro-batch."""
+    summed = [*COUNTS, "fetched", "failed", "bad"]
+    return [
+        F.count("window_end").alias("windows"),
+        *(F.sum(name).alias(name) for name in summed),
+        F.max("candidates").alias("candidates"),
+        F.avg("precision").alias("precision"),
+        F.avg("ndcg").alias("ndcg"),
+        F.count_if("missed").alias("missed"),
+        F.count_if("nothing_usable").alias("nothing_usable"),
+        F.count_if("out_of_reach").alias("out_of_reach"),
+        F.avg("audited").alias("audited"),
+        F.count_if("doubtful").alias("doubtful"),
+        F.collect_list("problems").alias("problems"),
+        # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
+        F.collect_list("figures").alias(FIGURES),
+    ]
 
 
 def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
