@@ -19,8 +19,8 @@ from pyspark.sql import Row
 
 from tests.support.scenarios import Bench, Scenario, hand_over, remote_side, scenario
 from topwater.remote.replay import Replay
-from topwater.spark.answer_rows import FIGURES
 from topwater.spark.monitor_cache import CACHE
+from topwater.spark.packed_rows import FIGURES
 from topwater.spark.processor import MonitorProcessor, ShardJournal
 
 if TYPE_CHECKING:
