@@ -26,5 +26,5 @@ def test_a_window_without_items_has_one_row_and_figures_are_repeated(spark: Spar
         (None, None, None, None),
         (1, "c", [1.0], None),
     ]
-    assert [row.events for row in found] == [3, 3, 0, 1]
+    assert [row.events for row in found] == [4, 4, 0, 0]
     assert [row.problems for row in found] == [{}] * 4

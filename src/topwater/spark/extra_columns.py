@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
     ArrayType,
     DoubleType,
@@ -80,6 +81,12 @@ class Extras:
             cells = [StructField(name, _cell(text)) for name, text in self.remotes]
             row.append(StructField(REMOTES, StructType(cells)))
         return StructType([StructField("rows", ArrayType(StructType(row)))])
+
+    def cells(self) -> Column:
+        """What the text says, as a list with a cell for each row; empty where there is no text."""
+        schema = self.schema()
+        told = F.from_json("extras", schema)["rows"]
+        return F.coalesce(told, F.array().cast(schema["rows"].dataType))
 
     def of_row(self, row: Column) -> list[Column]:
         """The columns of a row, from its own part of the text."""

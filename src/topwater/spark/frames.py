@@ -124,8 +124,7 @@ class Frames:
         """The cells of a window, item by item."""
         lists = [F.col(name).alias(name) for name in (*CELLS, *more)]
         if self.extras:
-            said = F.from_json("extras", self.extras.schema())
-            lists.append(said["rows"].alias(_SAID))
+            lists.append(self.extras.cells().alias(_SAID))
         return F.arrays_zip(*lists)
 
     def _flat(self, rows: DataFrame, cells: Column, *more: Column) -> DataFrame:

@@ -24,7 +24,7 @@ def repeated(rows: DataFrame, query: TopKQuery, extras: Extras) -> DataFrame:
     """One row per window and rank; a window without items gives one without rank and key."""
     lists = [F.col(name).alias(name) for name in CELLS]
     if extras:
-        lists.append(F.from_json("extras", extras.schema())["rows"].alias(_SAID))
+        lists.append(extras.cells().alias(_SAID))
     flat = rows.filter(F.col("kind") == ANSWER).select(
         "window_start",
         "window_end",
