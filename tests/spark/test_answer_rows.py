@@ -14,7 +14,9 @@ from topwater.model import Answer, Counts, Row, Window
 from topwater.spark.answer_rows import answers_from
 from topwater.spark.packed_rows import ESTIMATES, FIGURES, TOLD, packed
 
-QUERY = TopKQuery(key="who", time="at", score="value", k=1, window=tumbling(10))
+QUERY = TopKQuery(
+    key="who", time="at", take={"value": "max(x)"}, score="value", k=1, window=tumbling(10)
+)
 
 
 def at(end: int) -> dict[str, Any]:

@@ -239,7 +239,7 @@ def test_what_came_too_late_is_an_item_of_its_own_kind(spark: SparkSession, tmp_
     asked = query(refresh=None, score="n")
     parts = [slice(4, 7), slice(0, 4), slice(7, 10)]
     for give in ("items", "both"):
-        rows = topk(stream(spark, folder, parts), asked, give=give, late_rows=True)  # type: ignore[arg-type]
+        rows = topk(stream(spark, folder, parts), asked, give=give, late_rows=True)
         running = start(
             rows,
             path=tmp_path / give,
@@ -269,7 +269,7 @@ def test_what_does_not_fit_is_refused(spark: SparkSession) -> None:
         ({"give": "deltas", "late_rows": True}, "late_rows"),
     ):
         with pytest.raises(QueryError) as caught:
-            topk(events, query(), source(), **given)  # type: ignore[arg-type]
+            topk(events, query(), source(), **given)
         assert caught.value.field == field
     with pytest.raises(QueryError, match="can't stand in the answers") as caught:
         topk(events.withColumnRenamed("lot", "score"), query(key="score"), source())

@@ -54,7 +54,7 @@ class Attempt(MonitorProcessor):
         super().__init__(*args, **settings)
         self._fault = fault
 
-    def _record(self, own: ShardJournal, shard: int) -> dict[str, int]:
+    def _record(self, own: ShardJournal, shard: int) -> dict[str, float]:
         if self._fault == "before its record":
             raise Lost
         figures = super()._record(own, shard)

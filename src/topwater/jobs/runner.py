@@ -281,7 +281,8 @@ def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
     if job.plan is not None:
         return windows_of(rows)
     by = job.query.group_by
-    return windows_of(told_rows(rows, job.query), by if isinstance(by, tuple) else None)
+    told = list(told_rows(rows, job.query))
+    return windows_of(told, by if isinstance(by, tuple) else None)
 
 
 @contextlib.contextmanager

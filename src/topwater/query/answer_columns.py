@@ -51,7 +51,8 @@ class AnswerColumns:
     keys, groups
         The columns of the key and of the group, as in the stream.
     values
-        What the stream contributed, by the name that it has in the query.
+        What the stream contributed, by the name that it has in the query. None where items are
+        events: of these only the score is kept.
     remotes
         The remote values, by the name that they have in the query.
     """
@@ -86,8 +87,7 @@ class AnswerColumns:
         for field, names in (("key", query.key_columns), ("group_by", query.group_columns)):
             _require_free(field, names)
         taken = {*OURS, *query.key_columns, *query.group_columns}
-        stream = query.value_columns if query.take == "each" else query.names_taken
-        values = {name: _free(name, taken) for name in stream}
+        values = {name: _free(name, taken) for name in query.names_taken}
         remotes = {
             name: RemoteColumns(
                 _free(name, taken),

@@ -14,7 +14,7 @@ of a window travels as one structure.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -217,7 +217,7 @@ def _one(form: KeyForm, inside: Column) -> Column:
 
 def require_give(give: Any, *, late: bool) -> Give:
     """Raise unless there are such rows."""
-    found: Give = choice_of(give, get_args(Give), "give")
+    found = cast("Give", choice_of(give, get_args(Give), "give"))
     if late and found not in ("items", "both"):
         raise QueryError(
             f"what came too late is items, and {found} have none",

@@ -136,10 +136,9 @@ def topk(
     DataFrame
         Of items: ``window_start``, ``window_end`` (timestamps; the start is not part of the window,
         the end is), the columns of the group, ``rank``, the columns of the key, ``score``,
-        ``time``, a column for each name of ``take`` (or for each column of the score, where items
-        are events), of each remote value a column by its name with three more for its ``_age``
-        in milliseconds, its ``_confidence``, and why it was ``_assumed``; then ``exact``,
-        ``precision`` and ``ndcg`` of the answer. A value that is called like another of these
+        ``time``, a column for each name of ``take``, of each remote value a column by its name with
+        three more for its ``_age`` in milliseconds, its ``_confidence``, and why it was
+        ``_assumed``; then ``exact``, ``precision`` and ``ndcg`` of the answer. A value that is called like another of these
         columns gets an underscore. Write them with output mode ``append``.
 
     Raises
