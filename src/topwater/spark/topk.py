@@ -138,8 +138,9 @@ def topk(
         the end is), the columns of the group, ``rank``, the columns of the key, ``score``,
         ``time``, a column for each name of ``take``, of each remote value a column by its name with
         three more for its ``_age`` in milliseconds, its ``_confidence``, and why it was
-        ``_assumed``; then ``exact``, ``precision`` and ``ndcg`` of the answer. A value that is called like another of these
-        columns gets an underscore. Write them with output mode ``append``.
+        ``_assumed``; then ``exact``, ``precision`` and ``ndcg`` of the answer. A value that is
+        called like another of these columns gets an underscore. Write them with output mode
+        ``append``.
 
     Raises
     ------
