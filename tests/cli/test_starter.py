@@ -94,8 +94,9 @@ def test_it_runs_as_it_stands(tmp_path: Path) -> None:
     assert last["summary"]["looked_up"] == 7 * len(windows)
     assert last["summary"]["failed"] == last["summary"]["bad"] == last["summary"]["late"] == 0
     rows = pq.read_table(tmp_path / "mine" / "answers").to_pylist()
-    keys = {(row["window_end"].minute, row["rank"]): row["key"] for row in rows}
-    assert len(keys) == len(rows) == 3 * len(windows)
+    items = [row for row in rows if row["kind"] == "item"]
+    keys = {(row["window_end"].minute, row["rank"]): row["user"] for row in items}
+    assert len(keys) == len(items) == 3 * len(windows)
     for window in windows:
         minute = int(window["window_end"][14:16])
         assert [keys[minute, row["rank"]] for row in window["rows"]] == [

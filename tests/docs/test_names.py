@@ -130,18 +130,23 @@ def test_the_columns_on_spark_are_complete(spark: SparkSession) -> None:
     from topwater.spark import topk
 
     query = topwater.TopKQuery(
-        key="user",
+        key="lot",
         time="at",
         window=topwater.tumbling(10),
-        take={"n": "count"},
-        score="n + f",
+        take={"bids": "count"},
+        score="bids * price",
         k=1,
-        refresh={"remote": "f", "budget": 1},
+        refresh={"remote": "price", "budget": 1},
         group_by="town",
     )
-    events = spark.createDataFrame([], "user string, at timestamp, town string")
-    answers = topk(events, query, topwater.remote.memory({}), late_rows=True)
-    assert first_column(DOCS / "spark.md", "What comes out") == answers.columns
+    events = spark.createDataFrame([], "lot string, at timestamp, town string")
+    page, source = DOCS / "spark.md", topwater.remote.memory({})
+    items = topk(events, query, source, late_rows=True)
+    assert first_column(page, "What comes out") == items.columns
+    windows = topk(events, query, source, give="windows")
+    assert first_column(page, "What is said of a window") == windows.columns
+    deltas = topk(events, query, source, give="deltas")
+    assert {*first_column(page, "What changed")} == {*deltas.columns} - {*items.columns}
 
 
 def test_the_metrics_on_spark_exist() -> None:

@@ -72,9 +72,10 @@ def job(folder: Path, more: str = "", *settings: str) -> Job:
 
 def shown(rows: list[dict[str, Any]]) -> dict[int, list[tuple[str, float]]]:
     found: dict[int, list[tuple[str, float]]] = {}
-    for row in sorted(rows, key=lambda row: (str(row["window_end"]), int(row["rank"]))):
+    items = [row for row in rows if row["kind"] == "item"]
+    for row in sorted(items, key=lambda row: (str(row["window_end"]), int(row["rank"]))):
         second = int(str(row["window_end"])[17:19])
-        found.setdefault(second, []).append((row["key"], float(row["score"])))
+        found.setdefault(second, []).append((row["user"], float(row["score"])))
     return found
 
 
@@ -98,7 +99,11 @@ def test_files_of_every_kind(spark: SparkSession, folder: Path) -> None:
     texts = [file.read_text() for file in (folder / "csv").glob("batch=*/*.csv")]
     rows = [row for text in texts for row in csv.DictReader(text.splitlines())]
     assert shown(rows) == WINDOWS
-    assert rows[0]["values"] == "[1.0,5.0]"
+    assert [(row["kind"], row["n"], row["spent"]) for row in rows[:2]] == [
+        ("window", "", ""),
+        ("item", "1", "5.0"),
+    ]
+    assert json.loads(rows[0]["figures"])["events"] > 0
 
 
 def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path) -> None:
@@ -201,7 +206,7 @@ def test_two_real_sources_by_two_keys(
     assert (first["spent"], first["left"]) == (right[0].spent, dict(right[0].left))
     texts = [file.read_text() for file in (folder / "answers").glob("batch=*/*.json")]
     rows = [json.loads(line) for text in texts for line in text.splitlines()]
-    assert {row["remotes"]["maker"]["value"] for row in rows} == {"A", "Käse"}
+    assert {row["maker"] for row in rows if row["kind"] == "item"} == {"A", "Käse"}
     pages = [row["label"] for each in Folder(folder / "answers").news() for row in each["rows"]]
     assert pages == [user for each in seen for user, _ in each]
 
@@ -242,7 +247,7 @@ from topwater.remote import memory
 from topwater.errors import QueryError
 seen = []
 def keep(batch, number):
-    seen.extend((row.key, row.remote) for row in batch.collect())
+    seen.extend((row.user, row.f) for row in batch.filter("kind = 'item'").collect())
 def fail(batch, number):
     raise OSError("the disk is full")
 class Mine:

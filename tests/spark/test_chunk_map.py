@@ -64,7 +64,7 @@ def test_a_journal_goes_to_the_map_and_back_through_restarts(
     files = [events(second, 12_000 if second == 5 else 20) for second in seconds]
     for first, last, beside in ((0, 2, True), (2, 4, False), (4, 7, True), (7, 9, True)):
         folder = written(tmp_path / "in", files[first:last], first)
-        rows = topk(read_stream(spark, folder, "bigint"), QUERY)
+        rows = topk(read_stream(spark, folder, "bigint"), QUERY, give="both")
         found = run_to_the_end(rows, checkpoint, str(tmp_path / "out"))
         (row,) = state_rows(spark, checkpoint, STATE)
         assert (StoredJournal.unpack(bytes(row.snapshot), NO_MAP).beside is not None) is beside

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from topwater import Answer, QueryError, TopKQuery, remote, run, topk, tumbling
-from topwater.model import Remote, Row, Window
+from topwater.model import Row, Window
 from topwater.spark import answers_from
 from topwater.spark.extra_columns import (
     Extras,
@@ -19,7 +19,6 @@ from topwater.spark.extra_columns import (
     numbers_of,
     packed_extras,
     packed_late_texts,
-    remotes_of,
     texts_of,
     with_texts,
 )
@@ -85,40 +84,38 @@ def with_words(answer: Answer) -> Answer:
                 else str(each.key))
         for each in answer.looked_up
     )  # fmt: skip
-    shown = tuple(
-        replace(row, values=both_of(numbers_of(row.values), texts_of(row.values)))
-        for row in answer.rows
-    )
-    return replace(answer, rows=shown, looked_up=found)
+    return replace(answer, looked_up=found)
 
 
 @pytest.mark.spark
 def test_two_sources_texts_and_keys_of_any_type(spark: SparkSession) -> None:
     """Keys of several columns, one of them a date; one that no double can hold; a filter."""
     right = [with_words(each) for each in run(query(), [rows()], sources=sources())]
-    table = topk(frame(spark), query(), sources=sources(), shards=3).toArrow()
+    table = topk(frame(spark), query(), sources=sources(), give="both", shards=3).toArrow()
     assert answers_from(table, query()) == right
-    first = table.slice(0, 1).to_pylist()[0]
+    window, first, second = table.slice(0, 3).to_pylist()
     assert (first["product"], first["day"], first["rank"]) == ("tea", DAY, 1)
-    assert first["values"] == [2.0, None, None]
-    assert first["texts"] == [None, str(2**60 + 1), None]
-    assert first["remotes"]["price"] == {
-        "value": 3.0, "age": 0, "confidence": 1.0, "assumed": None
-    }  # fmt: skip
-    assert first["remotes"]["maker"]["value"] == "Käse & Co"
-    assert first["remotes"]["trust"]["value"] == 0.25
-    assert table.column("texts").to_pylist()[1] == [None, str(2**60 + 1), "ein Stuhl"]
-    assert (first["spent"], dict(first["left"])) == (14.0, dict(right[0].left))
+    assert (first["sold"], first["vendor"], first["title"]) == (2, 2**60 + 1, None)
+    price = [first[f"price{end}"] for end in ("", "_age", "_confidence", "_assumed")]
+    assert price == [3.0, 0, 1.0, None]
+    assert (first["maker"], first["trust"]) == ("Käse & Co", 0.25)
+    assert (second["vendor"], second["title"]) == (2**60 + 1, "ein Stuhl")
+    figures = window["figures"]
+    assert (figures["spent"], dict(figures["left"])) == (14.0, dict(right[0].left))
     assert {
         "source": "vendors",
         "key": str(2**60 + 1),
         "before": None,
         "after": 0.25,
         "ok": True,
-    } in first["looked_up"]
-    assert "tea, 2026-11-19" in {each["key"] for each in first["looked_up"]}
+    } in figures["looked_up"]
+    assert "tea, 2026-11-19" in {each["key"] for each in figures["looked_up"]}
     kinds = {column.name: column.type for column in table.schema}
-    assert kinds["remotes"].field("maker").type.field("value").type == pa.string()
+    assert (kinds["maker"], kinds["vendor"], kinds["title"]) == (
+        pa.string(),
+        pa.int64(),
+        pa.string(),
+    )
 
 
 @pytest.mark.spark
@@ -126,12 +123,13 @@ def test_texts_alone_and_in_several_shards(spark: SparkSession) -> None:
     """Nothing is looked up: keys are divided, and the texts go along; late ones, too."""
     plain = query(key="product", refresh=None, where=None, budget=..., score="sold")
     right = [*run(plain, [rows()])]
-    table = topk(frame(spark), plain, shards=3).toArrow()
+    table = topk(frame(spark), plain, give="both", shards=3).toArrow()
     assert [each.rows for each in answers_from(table, plain)] == [each.rows for each in right]
-    assert {"remotes", "spent", "left"}.isdisjoint(table.column_names)
+    figures = {field.name for field in table.schema.field("figures").type}
+    assert {"spent", "left"}.isdisjoint(figures)
     one = query(key="product", refresh="price", where=None, budget=5, score="sold * price")
     prices = remote.memory({"tea": 3.0, "rice": 2.0, "salt": 0.1})
-    table = topk(frame(spark), one, prices, shards=3).toArrow()
+    table = topk(frame(spark), one, prices, give="both", shards=3).toArrow()
     assert answers_from(table, one) == [*run(one, [rows()], source=prices)]
 
 
@@ -183,10 +181,11 @@ def test_an_answer_without_texts_says_nothing_beside() -> None:
 
 
 def test_which_columns_there_are_and_what_they_hold() -> None:
-    assert not Extras.of(query(), texts=False, source=None)
-    assert Extras(texts=True).schema().fieldNames() == ["rows"]
+    assert not Extras.of(query(), {}, None)
+    labels = {"vendor": pa.array([7]), "title": pa.array(["a"])}
+    told = Extras.of(query(), labels, None)
+    assert told.labels == (("vendor", False), ("title", True))
+    assert told.schema().fieldNames() == ["rows"]
     found = Extras(remotes=(("price", False), ("maker", True))).schema()
-    assert found.fieldNames() == ["rows", "spent", "left", "looked_up"]
-    cell: dict[str, Any] = {"value": 3.0, "age": 1, "confidence": 0.5, "assumed": None}
-    assert remotes_of({"remotes": {"price": cell}}) == {"price": Remote(**cell)}
-    assert remotes_of({}) == {}
+    (row,) = found["rows"].dataType.elementType  # type: ignore[attr-defined]
+    assert row.dataType.fieldNames() == ["price", "maker"]

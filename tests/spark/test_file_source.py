@@ -83,14 +83,14 @@ def test_files_equal_the_local_host_while_more_files_come(checkpoint: str, tmp_p
     for number in range(5):
         write(folder, number, tenth(number))
     events = Files(folder, max_files_per_trigger=2)
-    _, batches = collect(topk(events, QUERY), QUERY, checkpoint, sink)
+    _, batches = collect(topk(events, QUERY, give="both"), QUERY, checkpoint, sink)
     assert batches == 3
     # One file comes with the date of one that was read already.
     write(folder, 5, tenth(5), changed=3)
     for number in range(6, 10):
         write(folder, number, tenth(number))
     again = Files(f"file:{folder}", max_files_per_trigger=3)
-    got, batches = collect(topk(again, QUERY), QUERY, checkpoint, sink)
+    got, batches = collect(topk(again, QUERY, give="both"), QUERY, checkpoint, sink)
     assert batches == 2
     local = list(run(QUERY, [tenth(number) for number in range(10)]))
     assert len(got) == 9
@@ -121,7 +121,7 @@ def test_files_equal_the_same_files_read_by_spark(
     }
     found = {}
     for name, events in streams.items():
-        rows = topk(events, query, shards=shards)
+        rows = topk(events, query, shards=shards, give="both")
         found[name], _ = collect(
             rows, query, str(tmp_path / f"{name}-checkpoint"), str(tmp_path / name)
         )
@@ -140,13 +140,13 @@ def test_a_broken_file_is_named(checkpoint: str, tmp_path: Path) -> None:
     folder = tmp_path / "in"
     write(folder, 0, tenth(0))
     (folder / "part-001.parquet").write_bytes(b"PAR1 half a file")
-    rows = topk(Files(folder), QUERY)
+    rows = topk(Files(folder), QUERY, give="both")
     with pytest.raises(StreamingQueryException, match=r"part-001.parquet can't be read"):
         collect(rows, QUERY, checkpoint, str(tmp_path / "sink"))
     # The micro-batch has named its files: without the bad one it goes on only if told to.
     (folder / "part-001.parquet").unlink()
     write(folder, 2, tenth(9))
-    skipping = topk(Files(folder, unreadable="skip"), QUERY)
+    skipping = topk(Files(folder, unreadable="skip"), QUERY, give="both")
     got, _ = collect(skipping, QUERY, checkpoint, str(tmp_path / "sink"))
     assert sum(answer.counts.skipped_files for answer in got) == 1
     assert got[0].keys == run_keys(tenth(0), tenth(9))

@@ -25,7 +25,8 @@ from tests.support.scenarios import (
 from topwater import TopKQuery, sliding, tumbling
 from topwater.scoring import Formula
 from topwater.spark import topk
-from topwater.spark.answer_rows import ANSWER, LATE
+from topwater.spark.frames import ITEM, WINDOW
+from topwater.spark.packed_rows import ANSWER, LATE, TOLD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,7 +131,7 @@ def test_what_is_answered_and_what_is_late_is_all_there_was(
     bench.run(each.files[4:])
     assert per_key(bench.rows, (ANSWER, LATE)) == all_of(each)
     late = per_key(bench.rows, (LATE,))
-    counted = sum(row["late"] for row in bench.rows)
+    counted = sum(row[TOLD]["late"] for row in bench.rows if row["kind"] == ANSWER)
     assert sum(late[name] for name in late if name[2] == "events") == counted > 0
     if group_by is None:
         assert counted == came_late(each)
@@ -142,18 +143,25 @@ def test_nothing_late_is_lost_on_spark(spark: SparkSession, tmp_path: Path) -> N
     each = late_scenario(1)
     for first, files in ((0, each.files[:4]), (4, each.files[4:])):
         folder = written(tmp_path / "in", files, first)
-        rows = topk(read_stream(spark, folder, each.keys), each.query, shards=3, late_rows=True)
+        rows = topk(
+            read_stream(spark, folder, each.keys),
+            each.query,
+            give="both",
+            shards=3,
+            late_rows=True,
+        )
         table = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
     found = table.to_pylist()
     listed = [
-        row | {"group": None, "key": [row["key"]], "values": [row["values"]]}
+        {"kind": row["kind"], "group": None, "key": [row["key"]], "values": [(row["n"], row["v"])]}
         for row in found
         if row["key"] is not None
     ]
-    assert per_key(listed, (ANSWER, LATE)) == all_of(each)
-    assert sum(row["values"][0][0] for row in listed if row["kind"] == LATE) == came_late(each)
-    windows = {row["window_end"]: row["late"] for row in found if row["kind"] == ANSWER}
-    assert sum(windows.values()) == came_late(each)
+    assert per_key(listed, (ITEM, LATE)) == all_of(each)
+    assert sum(row["n"] for row in found if row["kind"] == LATE) == came_late(each)
+    windows = [row["figures"]["late"] for row in found if row["kind"] == WINDOW]
+    assert sum(windows) == came_late(each)
+    assert all(row["figures"] is None for row in found if row["kind"] != WINDOW)
 
 
 @pytest.mark.parametrize("shards", [1, 3])
@@ -184,7 +192,7 @@ def test_one_wrong_date_makes_no_other_event_late(shards: int, far: int) -> None
     local = answered_locally(each)
     assert [row["key"] for row in bench.rows] == [answer.keys for answer in local]
     assert sum(answer.counts.late for answer in local) == 0
-    assert sum(row["late"] for row in bench.rows) == 0
+    assert sum(row[TOLD]["late"] for row in bench.rows) == 0
     assert local[-1].window.end > START + 85_000
 
 

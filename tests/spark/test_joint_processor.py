@@ -10,8 +10,8 @@ from pyspark.sql.streaming.tws_tester import TwsTester
 from tests.support.scenarios import Bench, scenario
 from topwater.monitor import stored_journal
 from topwater.monitor.shard_monitors import ShardedMonitor
-from topwater.spark.answer_rows import ANSWER, FIGURES, LATE, packed, packed_figures
 from topwater.spark.joint_processor import JointProcessor
+from topwater.spark.packed_rows import ANSWER, FIGURES, LATE, packed, packed_figures
 from topwater.spark.processor import STATE
 from topwater.spark.shard_placement import PLACE
 

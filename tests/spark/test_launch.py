@@ -91,7 +91,7 @@ def test_a_query_that_got_no_event_yet_can_be_started_again(
     ann = '{"who": "ann", "at": "2026-01-01T00:00:01Z", "n": 1}'
     run(2, ann, ann.replace("00:00:01", "00:05:01"))
     found = spark.read.parquet(str(tmp_path / "out")).where("rank = 1").collect()
-    assert [row.key for row in found] == ["ann"]
+    assert [row.who for row in found] == ["ann"]
 
 
 @pytest.mark.spark
@@ -257,7 +257,7 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
     asked = TopKQuery(
         key="key", time="time", window=tumbling("1s"), take={"n": "count"}, score="n", k=1
     )
-    answers = topk(read(spark, folder), asked, idle="500ms", shards=shards)
+    answers = topk(read(spark, folder), asked, give="both", idle="500ms", shards=shards)
     out = str(tmp_path / "out")
     running = start(answers, path=out, checkpoint=tmp_path / "checkpoint")
     eventually(

@@ -103,6 +103,7 @@ def test_the_same_as_in_process(
         events,
         asked,
         remote.memory(PRICES),
+        give="both",
         shards=shards,
         changes=ChangeStream(changes, complete=True),
     )
@@ -150,6 +151,7 @@ def test_two_sources_are_heard_of_as_in_process(
         stream(spark, tmp_path / "events", sold, "product string, at long, vendor long"),
         asked,
         sources=sources,
+        give="both",
         changes=ChangeStream(stream(spark, tmp_path / "told", told, schema), complete=True),
     )
     found = on_spark(rows, asked, checkpoint)

@@ -108,7 +108,7 @@ def test_in_a_task_the_processor_itself_begins() -> None:
 def test_answers_are_those_of_this_process(spark: SparkSession, tmp_path: Path) -> None:
     each = scenario("count", 3, files=2, rows=100)
     events = read_stream(spark, written(tmp_path / "in", each.files, 0), each.keys)
-    rows = topk(events, each.query)
+    rows = topk(events, each.query, give="both")
     found = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
     got = [(one.window, one.rows) for one in answers_from(found, each.query)]
     assert got == [(one.window, one.rows) for one in answered_locally(each)]

@@ -14,8 +14,8 @@ from topwater.errors import AFRESH, BatchError, StateError
 from topwater.monitor import stored_journal
 from topwater.monitor.reduction import reduce_batch
 from topwater.monitor.stored_journal import BESIDE
-from topwater.spark.answer_rows import FIGURES, packed
 from topwater.spark.chunk_map import CHUNKS
+from topwater.spark.packed_rows import FIGURES, packed
 from topwater.spark.processor import (
     STATE,
     MonitorProcessor,
@@ -83,7 +83,7 @@ def counted(*times: int) -> list[Row]:
     return [Row(shard=0, task=0, part=0, portion=reduce_batch(COUNTED, events).pack())]
 
 
-def figures(rows: list[Row]) -> dict[str, int]:
+def figures(rows: list[Row]) -> dict[str, float]:
     return next(row.figures for row in rows if row.kind == FIGURES)
 
 

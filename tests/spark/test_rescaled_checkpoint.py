@@ -57,7 +57,7 @@ def answered(
     for number, (file, shards) in enumerate(zip(each.files, plan, strict=True)):
         events = read_stream(spark, written(folder / "in", [file], number), each.keys)
         query = each.query if later is None or number < 2 else later
-        rows = topk(events, query, each.source, shards=shards)
+        rows = topk(events, query, each.source, shards=shards, give="both")
         sink, checkpoint = folder / "sink", folder / "state"
         start(rows, path=sink, checkpoint=checkpoint, trigger=NOW).awaitTermination()
         if killed and number % 2:

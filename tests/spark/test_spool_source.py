@@ -97,7 +97,7 @@ class Sink:
 
 
 def begun(spark: SparkSession, told: StreamSettings, folder: Path, sink: Sink) -> StreamingQuery:
-    answers = topk(stream(spark, told), QUERY)
+    answers = topk(stream(spark, told), QUERY, give="both")
     return start(answers, to=sink, checkpoint=folder / "checkpoint")
 
 

@@ -55,7 +55,7 @@ def test_spark_itself_and_all_that_reads_a_stream_agree(spark: SparkSession) -> 
             INSTANT - 12 * 3_600_000,
         )
         assert read.select("n", "who").first() == (1, "a")
-        [answer] = topk(events, QUERY).select("key", F.unix_millis("time")).collect()
+        [answer] = topk(events, QUERY).select("who", F.unix_millis("time")).collect()
         rdf = Rdf(events, text="who", time="at")
         [time] = events.select(_checked(events, _reading(rdf, None), "s")[0]).collect()  # type: ignore[arg-type]
     assert spark_says == (INSTANT,)

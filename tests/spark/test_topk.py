@@ -88,7 +88,7 @@ def test_spark_equals_local_and_sorting_across_a_restart(
             .options(seconds_per_batch=seconds_per_batch, tasks=2)
             .load()
         )
-        got = collect(topk(events, query), query, checkpoint, str(tmp_path / "sink"))
+        got = collect(topk(events, query, give="both"), query, checkpoint, str(tmp_path / "sink"))
     assert [answer.window.index for answer in got] == list(range(9))
     assert wrong_windows(bids, query, got) == []
     local = list(run(query, bids.batches(512)))
@@ -122,7 +122,7 @@ def test_the_border_the_late_the_bad_and_the_empty(
     query = TopKQuery(
         key="key", time="time", score="value", k=2, window=tumbling("10s", start=START)
     )
-    rows = topk(read_files(spark, folder), query)
+    rows = topk(read_files(spark, folder), query, give="both")
     got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
     assert [answer.window.end - START for answer in got] == [10_000, 20_000, 30_000]
     assert [answer.keys for answer in got] == [[3, 2], [9], []]
@@ -130,8 +130,10 @@ def test_the_border_the_late_the_bad_and_the_empty(
     late = got[1].counts
     assert (late.late, late.bad_key, late.bad_time, late.bad_score) == (2, 1, 1, 1)
     assert sum(answer.counts.events for answer in got) == 10
-    empty = spark.read.parquet(str(tmp_path / "sink")).filter("rank is null").collect()
-    assert [(row.key, row.score, row.time) for row in empty] == [(None, None, None)]
+    whole = spark.read.parquet(str(tmp_path / "sink")).filter("rank is null").collect()
+    assert [(row.kind, row.key, row.score, row.time) for row in whole] == [
+        ("window", None, None, None)
+    ] * 3
 
 
 @pytest.mark.spark
@@ -143,7 +145,7 @@ def test_the_first_event_may_be_older_than_the_watermark(
     query = TopKQuery(
         key="key", time="time", score="value", k=1, window=tumbling("10s", start=START)
     )
-    rows = topk(read_files(spark, folder), query)
+    rows = topk(read_files(spark, folder), query, give="both")
     got = collect(rows, query, checkpoint, str(tmp_path / "sink"))
     assert [answer.keys for answer in got] == [[1], []]
 
@@ -166,7 +168,7 @@ def test_counts_per_key_with_times_as_whole_numbers(
         window=tumbling("10s", start=START),
     )
     events = read_files(spark, folder).withColumn("at", F.unix_millis("time")).drop("time")
-    got = collect(topk(events, query), query, checkpoint, str(tmp_path / "sink"))
+    got = collect(topk(events, query, give="both"), query, checkpoint, str(tmp_path / "sink"))
     assert [(answer.keys, answer.scores) for answer in got] == [([1], [3.0])]
 
 
@@ -230,7 +232,7 @@ def test_times_may_be_text(spark: SparkSession) -> None:
         [*rows, ("c", "soon", 3.0)], "key string, time string, value double"
     )
     query = TopKQuery(**(GOOD | {"window": tumbling("1 min")}))
-    (answer,) = answers_from(topk(table, query).toArrow(), query)
+    (answer,) = answers_from(topk(table, query, give="both").toArrow(), query)
     (local,) = run(query, [table.toArrow()])
     assert answer.keys == local.keys == ["b", "a"]
     assert answer.window == local.window
@@ -243,34 +245,9 @@ def test_a_table_is_answered_at_once(spark: SparkSession, shards: int) -> None:
     bids = Bids(rows_per_second=50, seconds=60, seed=3, disorder_ms=500, lots=50)
     query = TopKQuery(**(GOOD | {"window": sliding("20s", "5s", start=bids.origin_ms)}))
     table = spark.createDataFrame(bids.batch(0, len(bids)).to_pandas()).repartition(3)
-    got = answers_from(topk(table, query, shards=shards).toArrow(), query)
+    got = answers_from(topk(table, query, shards=shards, give="both").toArrow(), query)
     assert essence(got) == essence(list(run(query, [bids.batch(0, len(bids))])))
     assert sum(answer.counts.events for answer in got) == len(bids)
-
-
-@pytest.mark.spark
-def test_the_columns_that_come_out(spark: SparkSession) -> None:
-    out = topk(stream(spark), TopKQuery(**GOOD)).schema
-    assert [(field.name, field.dataType.simpleString()) for field in out][:13] == [
-        ("window_start", "timestamp"),
-        ("window_end", "timestamp"),
-        ("rank", "int"),
-        ("key", "string"),
-        ("score", "double"),
-        ("time", "timestamp"),
-        ("values", "array<double>"),
-        ("remote", "double"),
-        ("age", "bigint"),
-        ("confidence", "double"),
-        ("assumed", "string"),
-        ("exact", "boolean"),
-        ("candidates", "bigint"),
-    ]
-    assert [(field.name, field.dataType.simpleString()) for field in out][-3:] == [
-        ("problems", "map<string,bigint>"),
-        ("looked_up", "array<struct<key:string,before:double,after:double,ok:boolean>>"),
-        ("tuned", "array<string>"),
-    ]
 
 
 def test_the_generated_schema_is_the_sources() -> None:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
 from pyspark.sql import Row
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKQuery, run, sliding, tumbling
@@ -26,9 +27,9 @@ from topwater.monitor.shards import divided_among
 from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
-from topwater.spark.answer_rows import FIGURES, merged, packed_schema
 from topwater.spark.chunk_map import CHUNKS
 from topwater.spark.joint_processor import JointProcessor
+from topwater.spark.packed_rows import FIGURES, TOLD, merged, packed_schema
 from topwater.spark.processor import STATE, MonitorProcessor
 from topwater.spark.shard_placement import PLACE
 from topwater.spark.stage_one import partial_rows
@@ -286,7 +287,7 @@ class Bench:
     def __init__(self, each: Scenario, shards: int, rng: np.random.Generator) -> None:
         self._each, self._shards = each, divided_among(each.query, shards)
         self._rng = rng
-        self._schema = _arrow_schema(each.keys)
+        self._schema = _arrow_schema(each.keys, several=each.query.joins is not None)
         self._run = str(rng.random())
         self._tester = self._started(MonitorProcessor)
         joint = has_joint_ranking(each.query, shards)
@@ -303,9 +304,10 @@ class Bench:
                 self._rng.shuffle(found)
                 batch = pa.RecordBatch.from_pylist(found, schema=self._schema)
                 (out,) = merged(self._each.query, iter([batch]))
-                found = out.to_pylist()
+                found = [row for row in out.to_pylist() if row["kind"] != FIGURES]
                 for row in found:
-                    row["problems"] = row["problems"] and dict(row["problems"])
+                    if row[TOLD] is not None:
+                        row[TOLD]["problems"] = dict(row[TOLD]["problems"])
             self.rows += found
 
     def restart(self, *, same_worker: bool | None = None) -> None:
@@ -388,28 +390,6 @@ def run_to_the_end(rows: DataFrame, checkpoint: str, sink: str) -> pa.Table:
     return rows.sparkSession.read.parquet(sink).toArrow()
 
 
-_ARROW = {
-    "string": pa.string(),
-    "bigint": pa.int64(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "binary": pa.binary(),
-    "array<double>": pa.list_(pa.float64()),
-    "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
-}
-_NUMBERS = [("before", pa.float64()), ("after", pa.float64()), ("ok", pa.bool_())]
-_ARROW |= {
-    f"struct<key:{kind},before:double,after:double,ok:boolean>": pa.struct(
-        [("key", _ARROW[kind]), *_NUMBERS]
-    )
-    for kind in ("bigint", "string")
-}
-
-
-def _arrow_schema(keys: str) -> pa.Schema:
+def _arrow_schema(keys: str, *, several: bool) -> pa.Schema:
     """What Spark makes of the rows inside."""
-    fields = [
-        each.replace("`", "").split(" ") for each in packed_schema(keys, "string").split(", ")
-    ]
-    known = _ARROW | {f"array<{name}>": pa.list_(kind) for name, kind in _ARROW.items()}
-    return pa.schema([(name, known[kind]) for name, kind in fields])
+    return to_arrow_schema(packed_schema(keys, "string", several=several), timezone="UTC")

@@ -146,7 +146,7 @@ def main(folder: Path, master: str) -> None:
     files = folder / "in"
     own = Files(files, max_files_per_trigger=1)
     events = own if plan.own else read_stream(spark, str(files), each.keys)
-    rows = topk(events, each.query, source, shards=plan.shards)
+    rows = topk(events, each.query, source, shards=plan.shards, give="both")
     run_to_the_end(rows, str(folder / "checkpoint"), str(folder / "sink"))
 
 

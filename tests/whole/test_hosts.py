@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from tests.support.scenarios import (
     written,
 )
 from topwater.spark import answers_from, topk
-from topwater.spark.answer_rows import ANSWER, COUNTS, packed
+from topwater.spark.packed_rows import ANSWER, COUNTS, TOLD, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,12 +34,17 @@ ALONE = [name for name in QUERIES if name not in GROUPED]
 def essence(rows: list[dict[str, Any]], *dropped: str) -> list[dict[str, Any]]:
     """Answers without what shards may differ in, by window and group."""
     rows = [row for row in rows if row["kind"] == ANSWER]
-    kept = [{name: row[name] for name in row if name not in dropped} for row in rows]
+    kept = [
+        {name: row[name] for name in row if name != TOLD}
+        | {name: row[TOLD][name] for name in row[TOLD] if name not in dropped}
+        for row in rows
+    ]
     return sorted(kept, key=lambda row: (row["window_end"], row["group"] or ""))
 
 
 def totals(rows: list[dict[str, Any]]) -> dict[str, int]:
-    return {name: sum(row[name] for row in rows if row["kind"] == ANSWER) for name in COUNTS}
+    told = [row[TOLD] for row in rows if row["kind"] == ANSWER]
+    return {name: sum(each[name] for each in told) for name in COUNTS}
 
 
 def benched(each: Scenario, shards: int, seed: int) -> list[dict[str, Any]]:
@@ -110,7 +114,7 @@ def on_spark(
     half = len(each.files) // 2
     for first, files in ((0, each.files[:half]), (half, each.files[half:])):
         events = read_stream(spark, written(folder / "in", files, first), each.keys)
-        rows = topk(events, each.query, each.source, shards=shards)
+        rows = topk(events, each.query, each.source, shards=shards, give="both")
         found = run_to_the_end(rows, str(folder / "checkpoint"), str(folder / "sink"))
     return [packed(answer, each.query) for answer in answers_from(found, each.query)]
 
@@ -138,17 +142,3 @@ def test_spark_gives_the_same_answers(
     dropped = [*(COUNTS if grouped else []), *(["candidates"] if shards > 1 else [])]
     assert essence(got, *dropped) == essence(right, *dropped)
     assert totals(got) == totals(right)
-
-
-@pytest.mark.spark
-def test_what_was_written_before_look_ups_were_told_is_still_read(
-    two_partitions: SparkSession, tmp_path: Path
-) -> None:
-    each = scenario("lru", 5)
-    events = read_stream(two_partitions, written(tmp_path / "in", each.files, 0), each.keys)
-    rows = topk(events, each.query, each.source)
-    found = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
-    told = answers_from(found, each.query)
-    assert any(not look_up.ok for answer in told for look_up in answer.looked_up)
-    old = answers_from(found.drop_columns(["looked_up"]), each.query)
-    assert old == [replace(answer, looked_up=()) for answer in told]

@@ -33,7 +33,7 @@ def write_minute(folder: Path, minute: int) -> None:
 
 def run(spark: SparkSession, here: Path, form: str) -> None:
     """All that is there, as a stream that goes on from its checkpoint."""
-    answers = topk(spark.readStream.schema(SCHEMA).json(str(here / "bids")), QUERY)
+    answers = topk(spark.readStream.schema(SCHEMA).json(str(here / "bids")), QUERY, give="both")
     running = start(
         answers,
         to=form,

@@ -23,7 +23,7 @@ from tests.support.journal_store import kept
 from tests.support.scenarios import Scenario, answered_in_shards, snapshots, written
 from tests.support.spark_driver import Plan
 from topwater.spark import answers_from
-from topwater.spark.answer_rows import packed
+from topwater.spark.packed_rows import packed
 from topwater.spark.state import read_snapshots
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ def stream(spark: SparkSession, folder: Path) -> DataFrame:
 def test_workers_ask_a_real_service(spark: SparkSession, tmp_path: Path) -> None:
     with started(users=200, seed=4, speed=0) as service:
         source = remote.http(service.followers, per_request=40, at_start="stop", **PLACES)
-        rows = topk(stream(spark, tmp_path), query(400), source, shards=2)
+        rows = topk(stream(spark, tmp_path), query(400), source, shards=2, give="both")
         table = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
         asked = [each["keys"] for each in service.log() if each.get("keys")]
     got = answers_from(table, query(400))
@@ -95,7 +95,7 @@ def test_a_service_that_is_not_there_is_told_in_every_answer(
 ) -> None:
     events = stream(spark, tmp_path)
     source = remote.http(REFUSED, value="x", at_start="ignore", retries=0, breaker=False)
-    rows = topk(events, query(5), source)
+    rows = topk(events, query(5), source, give="both")
     table = run_to_the_end(rows, str(tmp_path / "checkpoint"), str(tmp_path / "sink"))
     answers = answers_from(table, query(5))
     assert len(answers) == 3

@@ -19,8 +19,8 @@ from pyspark.sql import Row
 
 from tests.support.scenarios import Bench, Scenario, hand_over, remote_side, scenario
 from topwater.remote.replay import Replay
-from topwater.spark.answer_rows import FIGURES
 from topwater.spark.monitor_cache import CACHE
+from topwater.spark.packed_rows import FIGURES
 from topwater.spark.processor import MonitorProcessor, ShardJournal
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Attempt(MonitorProcessor):
         super().__init__(*args, **settings)
         self._fault = fault
 
-    def _record(self, own: ShardJournal, shard: int) -> dict[str, int]:
+    def _record(self, own: ShardJournal, shard: int) -> dict[str, float]:
         if self._fault == "before its record":
             raise Lost
         figures = super()._record(own, shard)

@@ -16,7 +16,7 @@ from tests.support.scenarios import answered_in_shards, read_stream, scenario, w
 from topwater.errors import StateError
 from topwater.monitor.shards import divided_among
 from topwater.spark import Progress, answers_from, rescale, start, topk
-from topwater.spark.answer_rows import packed
+from topwater.spark.packed_rows import packed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,9 @@ class Run:
         self._seen: dict[int, Progress] = {}
         self.ends = 0
         events = read_stream(spark, written(folder / "in", self.scenario.files), "bigint")
-        self._rows = topk(events, self.scenario.query, self.scenario.source, shards=SHARDS)
+        self._rows = topk(
+            events, self.scenario.query, self.scenario.source, shards=SHARDS, give="both"
+        )
 
     def to_the_end(self, then: str = "") -> None:
         """Run until there is no more; after the first fault that ends it, ask for another."""

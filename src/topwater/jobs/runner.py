@@ -18,6 +18,7 @@ from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
 from topwater.jobs.remote_side import example, service_of, source_of
 from topwater.jobs.signals import StopFlag, calm, stop_flag
+from topwater.jobs.told_rows import told_rows
 from topwater.redaction import shown_path
 
 if TYPE_CHECKING:
@@ -179,6 +180,7 @@ def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFr
                 job.query,
                 named.get(ONE),
                 sources=None if ONE in named or not named else named,
+                give="both",
                 shards=how.shards,
                 late_rows=how.late_rows,
                 idle=how.idle,
@@ -276,8 +278,11 @@ def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
             job.sink.write(kept, number)
     finally:
         kept.unpersist()
-    by = job.query.group_by if job.plan is None else None
-    return windows_of(rows, by if isinstance(by, tuple) else None)
+    if job.plan is not None:
+        return windows_of(rows)
+    by = job.query.group_by
+    told = list(told_rows(rows, job.query))
+    return windows_of(told, by if isinstance(by, tuple) else None)
 
 
 @contextlib.contextmanager

@@ -13,6 +13,7 @@ from topwater.jobs.job_streams import JobStream, stream_of
 from topwater.jobs.remote_side import source_of
 from topwater.monitor.source_table import SourceTable
 from topwater.query import TopKQuery
+from topwater.query.answer_columns import AnswerColumns
 from topwater.replica.joins.join_settings import JoinSettings
 from topwater.validation import millis, nearest, setting_names, shown, suggestion
 from topwater.windows import Windows
@@ -95,7 +96,9 @@ def _window_in_words(window: str) -> dict[str, int]:
 
 
 def _check_host(written: Written, query: TopKQuery) -> None:
-    """Refuse what depends on the order of events, which Spark does not keep."""
+    """Refuse what depends on the order of events, and keys that can't stand in the answers."""
+    with written.blamed("query"):
+        AnswerColumns.of(query)
     for setting, wrong, instead in (
         ("window", query.window.by == "count", "use time windows"),
         ("score", bool(query.score.running), "declare each range as [low, high]"),

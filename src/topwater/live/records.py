@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from topwater.errors import QueryError
+from topwater.live.item_rows import fields_of, group_of, is_ours
 from topwater.model import Answer, Counts, Freshness
 from topwater.validation import mapping_of
 
@@ -107,7 +108,7 @@ def records_of_rows(rows: Iterable[Mapping[str, Any]], score: str = "") -> list[
     """
     windows: dict[tuple[int, str], list[Mapping[str, Any]]] = {}
     for row in rows:
-        if row.get("kind", "answer") != "answer":
+        if row.get("kind", "answer") not in ("answer", "window", "item"):
             continue
         if row.get("window_end") is None:
             raise QueryError(
@@ -115,21 +116,23 @@ def records_of_rows(rows: Iterable[Mapping[str, Any]], score: str = "") -> list[
                 field="window_end",
                 fix="show what topk() or rspql() gave, with its columns",
             )
-        windows.setdefault((millis(row["window_end"]), str(row.get("group"))), []).append(row)
+        group = group_of(row) if is_ours(row) else row.get("group")
+        windows.setdefault((millis(row["window_end"]), str(group)), []).append(row)
     return [_of_window(windows[place], score) for place in sorted(windows)]
 
 
 def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
     first = rows[0]
+    if is_ours(first):
+        told = fields_of(rows)
+        items, columns = told.pop("rows"), told.pop("columns")
+        ends = {name: first[name] for name in ("window_start", "window_end") if name in first}
+        record = _of_answer({**ends, **told})
+        record["rows"] = [_present(row, _ROW | {"label"}) for row in items]
+        record |= {"columns": columns} if columns else {}
+        return record_of(record)
     ranked = sorted((row for row in rows if row.get("rank") is not None), key=_rank)
-    record = {name: first[name] for name in _OF_ANSWER if first.get(name) is not None}
-    record["window"] = {
-        "start": millis(first.get("window_start", first["window_end"])),
-        "end": millis(first["window_end"]),
-    }
-    record["counts"] = {name: first[name] for name in _COUNTS if first.get(name) is not None}
-    if first.get("fetched") is not None:
-        record["freshness"] = {name: first.get(name) for name in _FRESHNESS}
+    record = _of_answer(first)
     names = _variables(rows)
     if names:
         numbers = [name for name in names if _all_numbers(ranked, name)]
@@ -139,6 +142,19 @@ def _of_window(rows: list[Mapping[str, Any]], score: str) -> Record:
     else:
         record["rows"] = [_present(row, _ROW) | _with_texts(row) for row in ranked]
     return record_of(record)
+
+
+def _of_answer(first: Mapping[str, Any]) -> Record:
+    """What is said of a window as a whole."""
+    record = {name: first[name] for name in _OF_ANSWER if first.get(name) is not None}
+    record["window"] = {
+        "start": millis(first.get("window_start", first["window_end"])),
+        "end": millis(first["window_end"]),
+    }
+    record["counts"] = {name: first[name] for name in _COUNTS if first.get(name) is not None}
+    if first.get("fetched") is not None:
+        record["freshness"] = {name: first.get(name) for name in _FRESHNESS}
+    return record
 
 
 def _variables(rows: list[Mapping[str, Any]]) -> list[str]:

@@ -24,7 +24,7 @@ from topwater.model.nouns import (
 )
 from topwater.model.number_text import number_text
 from topwater.model.plain_key import plain_key
-from topwater.model.remote_cell import Remote
+from topwater.model.remote_cell import Remote, taken_together
 from topwater.problems import Problem
 
 __all__ = [
@@ -56,4 +56,5 @@ __all__ = [
     "number_text",
     "plain_key",
     "row_dict",
+    "taken_together",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -21,3 +23,24 @@ class Remote:
     age: int | None = None
     confidence: float | None = None
     assumed: str | None = None
+
+
+def taken_together(cells: Iterable[Remote]) -> Remote:
+    """What is said of a row that has several: of no value, and of all.
+
+    The age of the oldest, None if one was never fetched; the probability that all are right; and
+    why the first of those that are assumed is.
+
+    Examples
+    --------
+    >>> taken_together([Remote(2.0, 30, 0.5), Remote(4.0, 10, 0.5, "failed")])
+    Remote(value=None, age=30, confidence=0.25, assumed='failed')
+    """
+    known = [*cells]
+    ages = [each.age for each in known if each.age is not None]
+    return Remote(
+        None,
+        max(ages) if ages and len(ages) == len(known) else None,
+        math.prod((each.confidence for each in known if each.confidence is not None), start=1.0),
+        next((each.assumed for each in known if each.assumed is not None), None),
+    )

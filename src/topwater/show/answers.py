@@ -124,7 +124,7 @@ class Answers(Sequence[Answer]):
         return [moment_text(answer) for answer in self._answers]
 
     def to_arrow(self) -> pa.Table:
-        """One row per window and rank, as on Spark; a window without items has one without rank.
+        """One row per window and rank; a window without items has one without rank.
 
         Times are in milliseconds since 1970, or positions for windows by count. A key of several
         columns, and such a group, has a column for each by the name that it has in the stream. Of

@@ -2,6 +2,7 @@
 
 from topwater.spark.answer_rows import answers_from
 from topwater.spark.file_source import Files
+from topwater.spark.frames import items, windows
 from topwater.spark.launch import start
 from topwater.spark.metrics import Progress, watch
 from topwater.spark.rescaled_checkpoint import rescale
@@ -19,6 +20,7 @@ __all__ = [
     "Progress",
     "Rdf",
     "answers_from",
+    "items",
     "read_state",
     "require",
     "rescale",
@@ -31,4 +33,5 @@ __all__ = [
     "stream",
     "topk",
     "watch",
+    "windows",
 ]

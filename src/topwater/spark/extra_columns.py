@@ -1,7 +1,7 @@
-"""What some answers say beside the usual: texts of the stream, and several remote values.
+"""What some items have beside the usual: texts of the stream, and several remote values.
 
 Inside it is one text in JSON for a window, so that queries without such things pay nothing for it.
-Java makes columns of it: ``texts``, ``remotes``, ``spent``, ``left`` and ``looked_up``.
+Java makes columns of it.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import (
     ArrayType,
-    BooleanType,
     DoubleType,
     LongType,
-    MapType,
     StringType,
     StructField,
     StructType,
 )
 
-from topwater.model import Answer, Frozen, LookUp, Remote, Row, plain_key
+from topwater.model import Answer, LookUp, Row, plain_key
 from topwater.monitor.source_table import SourceTable
 from topwater.query.keyed_query import forms_of
 
@@ -34,40 +33,46 @@ if TYPE_CHECKING:
     from topwater.query import TopKQuery
 
 TEXTS, REMOTES = "texts", "remotes"
-_OF_WINDOW = ("spent", "left")
 _NUMBER, _TEXT = DoubleType(), StringType()
-_WHOLE = 2**53
+_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """Which columns the rows of a query have beside the usual ones.
+    """What the items of a query have beside the usual.
 
     Attributes
     ----------
-    texts
-        Whether something that the stream says may be text.
+    labels
+        What the stream says that is not a number: by its name, whether it is text, or else whole
+        numbers by which something is looked up, which a double might not hold.
     remotes
         Each of several remote values, and whether it is text.
     """
 
-    texts: bool = False
+    labels: tuple[tuple[str, bool], ...] = ()
     remotes: tuple[tuple[str, bool], ...] = ()
 
     @staticmethod
-    def of(query: TopKQuery, texts: bool, source: Any) -> Extras:
+    def of(query: TopKQuery, labels: Mapping[str, pa.Array], source: Any) -> Extras:
         """Those of a query; its sources say which of their values are texts."""
+        told = tuple((name, not pa.types.is_integer(each.type)) for name, each in labels.items())
         if query.joins is None or not isinstance(source, SourceTable):
-            return Extras(texts)
+            return Extras(told)
         found = [
             (name, name in getattr(source.sources[join.source], "text_names", ()))
             for join in query.joins.joins
             for name in join.remote
         ]
-        return Extras(texts, tuple(found))
+        return Extras(told, tuple(found))
 
     def __bool__(self) -> bool:
-        return self.texts or bool(self.remotes)
+        return bool(self.labels) or bool(self.remotes)
+
+    @property
+    def texts(self) -> bool:
+        """Whether something that the stream says may be text."""
+        return bool(self.labels)
 
     def schema(self) -> StructType:
         """What the text holds, as Java reads it."""
@@ -75,27 +80,18 @@ class Extras:
         if self.remotes:
             cells = [StructField(name, _cell(text)) for name, text in self.remotes]
             row.append(StructField(REMOTES, StructType(cells)))
-        whole = [StructField("rows", ArrayType(StructType(row)))]
-        if self.remotes:
-            whole += [
-                StructField("spent", _NUMBER),
-                StructField("left", MapType(_TEXT, _NUMBER)),
-                StructField("looked_up", ArrayType(_look_up())),
-            ]
-        return StructType(whole)
+        return StructType([StructField("rows", ArrayType(StructType(row)))])
+
+    def cells(self) -> Column:
+        """What the text says, as a list with a cell for each row; empty where there is no text."""
+        schema = self.schema()
+        told = F.from_json("extras", schema)["rows"]
+        return F.coalesce(told, F.array().cast(schema["rows"].dataType))
 
     def of_row(self, row: Column) -> list[Column]:
         """The columns of a row, from its own part of the text."""
         names = [TEXTS] * self.texts + [REMOTES] * bool(self.remotes)
         return [row[name].alias(name) for name in names]
-
-    def of_window(self, told: Column) -> list[Column]:
-        """The columns of all rows of a window."""
-        return [told[name].alias(name) for name in _OF_WINDOW] if self.remotes else []
-
-    def look_ups(self, told: Column) -> Column:
-        """What was looked up of several sources; their keys are told as text."""
-        return F.coalesce(told["looked_up"], F.array().cast(ArrayType(_look_up())))
 
 
 NO_EXTRAS = Extras()
@@ -113,18 +109,6 @@ def _cell(text: bool) -> StructType:
     )
 
 
-def _look_up() -> StructType:
-    return StructType(
-        [
-            StructField("source", _TEXT),
-            StructField("key", _TEXT),
-            StructField("before", _NUMBER),
-            StructField("after", _NUMBER),
-            StructField("ok", BooleanType()),
-        ]
-    )
-
-
 def packed_extras(answer: Answer, query: TopKQuery) -> str | None:
     """What an answer says beside the usual, as text; None if that is nothing."""
     if query.joins is None:
@@ -138,10 +122,7 @@ def packed_extras(answer: Answer, query: TopKQuery) -> str | None:
         }
         for row in answer.rows
     ]
-    looked_up = [_told_look_up(each, query) for each in answer.looked_up]
-    return json.dumps(
-        {"rows": rows, "spent": answer.spent, "left": dict(answer.left), "looked_up": looked_up}
-    )
+    return json.dumps({"rows": rows})
 
 
 def packed_late_texts(values: Sequence[Sequence[float | str | None]]) -> str | None:
@@ -168,7 +149,7 @@ def texts_of(values: Sequence[float | str | None]) -> list[str | None]:
 
 
 def _is_text(value: float | str) -> bool:
-    return isinstance(value, str) or (isinstance(value, int) and abs(value) > _WHOLE)
+    return isinstance(value, str) or (isinstance(value, int) and abs(value) > _EXACT)
 
 
 def both_of(
@@ -192,16 +173,12 @@ def with_texts(rows: tuple[Row, ...], said: str | None) -> tuple[Row, ...]:
     )
 
 
-def remotes_of(row: Mapping[str, Any]) -> Frozen[Remote]:
-    """The remote values of a row of the table that users see."""
-    return Frozen({name: Remote(**cell) for name, cell in (row.get(REMOTES) or {}).items()})
-
-
 def _has_text(row: Row) -> bool:
     return any(each is not None and _is_text(each) for each in row.values)
 
 
-def _told_look_up(each: LookUp, query: TopKQuery) -> dict[str, Any]:
+def told_look_up(each: LookUp, query: TopKQuery) -> dict[str, Any]:
+    """What was looked up of one of several sources, with its key as text."""
     return {
         "source": each.source,
         "key": _in_words(each.key, each.source, query),

@@ -13,14 +13,15 @@ from topwater.monitor.journal import Head
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import (
+from topwater.spark.notice_stream import notices_of, settings_of
+from topwater.spark.packed_rows import (
     ANSWER,
     NOTICES,
     answer_of_packed,
     packed,
     packed_figures,
+    window_figures,
 )
-from topwater.spark.notice_stream import notices_of, settings_of
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.shard_placement import PLACE
 from topwater.spark.shipping import opened
@@ -54,7 +55,7 @@ class JointProcessor(MonitorProcessor):
         windows: dict[int, list[tuple[bytes, Answer]]] = {}
         found, notices = [], []
         for row in rows:
-            told = row.asDict()
+            told = row.asDict(recursive=True)
             if told["kind"] == ANSWER:
                 # Their order must not depend on which shard was ready first.
                 part = (bytes(told["offer"] or b""), answer_of_packed(told, query))
@@ -87,12 +88,14 @@ class JointProcessor(MonitorProcessor):
             own.journal.monitor.learn_notices(*notices_of(portion))
         began = perf_counter()
         monitor = own.journal.monitor
-        found = [packed(answer, monitor.query) for answer in monitor.answers(windows)]
+        answers = monitor.answers(windows)
+        found = [packed(answer, monitor.query) for answer in answers]
         closing = round(1_000 * (perf_counter() - began))
         if not self._bounded:
             figures = self._record(own, self._shards)
             if self._run:
-                found.append(packed_figures({own.how: 1, "closing_ms": closing, **figures}))
+                figures |= {own.how: 1, "closing_ms": closing, **window_figures(answers)}
+                found.append(packed_figures(figures))
         return found
 
     def _monitor(self, shard: int) -> Recorded:  # noqa: ARG002  there is but one

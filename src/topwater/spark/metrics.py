@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from topwater.redaction import redacted
-from topwater.spark.answer_rows import FIGURES
+from topwater.spark.packed_rows import FIGURES, PROBLEM
 from topwater.spark.topk import OBSERVED
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _STAGES = ("transformWithStateInPySparkExec", "transformWithStateInPandasExec")
 _WRITTEN = "rocksdbTotalBytesWritten"
+_OF_STATE = ("written", "held", "came", "kept", "caught_up", "rebuilt")
 _log = logging.getLogger("topwater")
 
 
@@ -180,8 +181,9 @@ class Progress:
         if observed is None:
             return None
         seen: dict[str, Any] = observed.asDict()
+        figures = seen.pop(FIGURES, None) or []
+        seen |= _of_windows(figures) | _of_state(figures)
         seen["bad_values"] = seen.pop("bad", 0)
-        seen |= _of_state(seen.pop(FIGURES, None) or [])
         known = {each.name for each in fields(cls)}
         # A sum over no rows is null. A mean is, too, and stays so.
         counts = {
@@ -208,14 +210,33 @@ class Progress:
         )
 
 
-def _of_state(figures: list[dict[str, int]]) -> dict[str, int]:
+def _of_state(figures: list[dict[str, float]]) -> dict[str, int]:
     """What the shards report of their states, of all of them."""
-    found = {f"state_{name}": count for name, count in _summed(figures).items()}
-    found.pop("state_closing_ms", None)
-    return found | {"closing_ms": max((each.get("closing_ms", 0) for each in figures), default=0)}
+    summed = _summed(figures)
+    found = {f"state_{name}": int(summed[name]) for name in _OF_STATE if name in summed}
+    closing = max((each.get("closing_ms", 0) for each in figures), default=0)
+    return found | {"closing_ms": int(closing)}
 
 
-def _summed(problems: list[dict[str, int]]) -> dict[str, int]:
+def _of_windows(figures: list[dict[str, float]]) -> dict[str, Any]:
+    """What they report of the windows that they answered."""
+    if not any("windows" in each for each in figures):
+        return {}
+    summed = _summed(figures)
+    found: dict[str, Any] = {name: int(each) for name, each in summed.items()}
+    found["candidates"] = int(max(each.get("candidates", 0) for each in figures))
+    for name, number in (("precision", "estimated"), ("ndcg", "estimated"), ("audited", "audits")):
+        known = summed.get(number)
+        found[name] = summed.get(name, 0.0) / known if known else None
+    problems = {
+        name.removeprefix(PROBLEM): int(keys)
+        for name, keys in summed.items()
+        if name.startswith(PROBLEM)
+    }
+    return found | {"problems": [problems]}
+
+
+def _summed(problems: list[dict[str, float]]) -> dict[str, Any]:
     found: Counter[str] = Counter()
     for each in problems:
         found.update(each)

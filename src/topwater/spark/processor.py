@@ -30,11 +30,17 @@ from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
-from topwater.spark.answer_rows import packed, packed_figures, packed_late, packed_notices
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
 from topwater.spark.notice_stream import notices_of, settings_of, split_rows
+from topwater.spark.packed_rows import (
+    packed,
+    packed_figures,
+    packed_late,
+    packed_notices,
+    window_figures,
+)
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.workers import set_modules_aside
 
@@ -149,7 +155,8 @@ class MonitorProcessor(StatefulProcessor):
                 found.append(packed_notices(bytes(row.portion)))
         monitor.admit(*heeded(events, partial(self._read, monitor.query, shard)))
         began = perf_counter()
-        found += [packed(answer, monitor.query) for answer in self._answers(monitor)]
+        answers = self._answers(monitor)
+        found += [packed(answer, monitor.query) for answer in answers]
         closing = perf_counter() - began
         if self._late and (late := monitor.take_late()) is not None:
             found += packed_late(late, monitor.query)
@@ -157,7 +164,11 @@ class MonitorProcessor(StatefulProcessor):
             figures = self._record(own, shard)
             if self._run:
                 figures |= {own.how: 1, "came": sum(len(row.portion) for row in ordered)}
-                found.append(packed_figures(figures | {"closing_ms": round(1_000 * closing)}))
+                figures |= {"closing_ms": round(1_000 * closing)}
+                # Where there is a stage behind, it makes the answers.
+                whole = self._shards == 1 or monitor.query.group_by is not None
+                told = window_figures(answers) if whole else {}
+                found.append(packed_figures(figures | told))
         return (Row(**row) for row in found)
 
     def _answers(self, monitor: Monitor) -> list[Answer]:
@@ -194,7 +205,7 @@ class MonitorProcessor(StatefulProcessor):
         journal.rebuild(head, stored.get)
         return ShardJournal(journal, stored, "rebuilt")
 
-    def _record(self, own: ShardJournal, shard: int) -> dict[str, int]:
+    def _record(self, own: ShardJournal, shard: int) -> dict[str, float]:
         """Write what changed; how many bytes that was, and how many there are now."""
         journal, stored, _ = own
         before = journal.size

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -33,19 +33,22 @@ from topwater.monitor.notice_settings import ChangeStream
 from topwater.monitor.remote_part import JoinedPart, RemotePart, remote_part
 from topwater.monitor.shards import divided_among, require_buckets
 from topwater.monitor.source_table import one_of
+from topwater.query.answer_columns import AnswerColumns
 from topwater.query.keyed_query import forms_of as forms_inside
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
-from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
 from topwater.spark.extra_columns import Extras
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
+from topwater.spark.frames import Frames, Give, require_give
 from topwater.spark.heartbeats import beats
 from topwater.spark.joint_processor import JointProcessor, all_in_one
 from topwater.spark.key_expressions import key_inside
 from topwater.spark.notice_stream import notice_portions
+from topwater.spark.packed_rows import FIGURES, merged, packed_schema
 from topwater.spark.planned_processor import planned
 from topwater.spark.processor import MonitorProcessor
+from topwater.spark.repeated_rows import repeated
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
@@ -59,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import timedelta
 
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from topwater.model import KeyForm
     from topwater.monitor.source_table import Sources
@@ -77,6 +80,7 @@ def topk(
     source: Source | None = None,
     *,
     sources: Mapping[str, Source] | None = None,
+    give: Give = "items",
     shards: int = 1,
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
@@ -84,9 +88,8 @@ def topk(
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
-    Each window gives one row per item, best first, in the micro-batch whose events end it; a
-    window without items gives one row whose rank and key are null. Late and unusable events are
-    counted in the next window's rows, never dropped silently.
+    Each window is answered in the micro-batch whose events end it. Late and unusable events are
+    counted in the figures of the next window, never dropped silently.
 
     Parameters
     ----------
@@ -103,6 +106,13 @@ def topk(
         that is said now; it stops the query only if its ``at_start`` is ``"stop"``.
     sources
         The same by name, for a query with several: ``{"shop": …, "vendors": …}``.
+    give
+        What the rows are. ``"items"``: one for each item of a window, with the columns that the
+        user named. ``"windows"``: one for each window, also for one without items, with how it was
+        come by: counts, freshness, look-ups, problems. ``"both"``, told apart by ``kind``, for
+        :func:`topwater.spark.items` and :func:`topwater.spark.windows`: a streaming query has one
+        sink, and two queries would look everything up twice. ``"deltas"``: one for each item that
+        entered, moved, got another score or left since the window before.
     shards
         How many state partitions share the work, at most 256. With a ranking per group, groups are
         divided among them; otherwise keys are, and what they say is made one answer. With the
@@ -110,8 +120,8 @@ def topk(
         remote values with one purse are ranked in one place, whatever is said here. Give the
         session at least as many shuffle partitions.
     late_rows
-        Give out what came too late as well: rows of kind ``"late"``, reduced as all others are,
-        to one per key and pane, or to a pane's k best. A column ``kind`` tells them apart.
+        Give out what came too late as well: items of the ``kind`` ``"late"``, reduced as all
+        others are, to one per key and pane, or to a pane's k best.
     idle
         For live streams: how long after an event happened it may still come. When a micro-batch
         brings no event, time moves on to now less this duration, so that a stream that falls
@@ -119,23 +129,18 @@ def topk(
     changes
         A stream of notices of what changed at the source, or a :class:`~topwater.ChangeStream` that
         says how they are written. They move no time; each counts for the windows that close at its
-        time or later. There is a column ``notices`` then: what became of them, and of how many.
+        time or later. What became of them is in the figures of the windows, as ``notices``.
 
     Returns
     -------
     DataFrame
-        ``window_start``, ``window_end`` (timestamps; the start is not part of the window, the
-        end is), ``rank``, ``key`` (or the columns of the key, by their own names, if there are
-        several), ``score``, ``time``, ``values`` (what the stream contributed,
-        in the order of ``take``), ``remote``, ``age`` (milliseconds), ``confidence``, ``exact``,
-        ``candidates``, all of :class:`~topwater.model.Freshness` and
-        :class:`~topwater.model.Counts`, ``problems`` (what went wrong with the keys that
-        failed, and with how many), and ``looked_up`` (see :class:`~topwater.model.LookUp`); with
-        groups, ``group``, or its columns. Where the stream has texts to show, they are in
-        ``texts``, in the order of ``take``. Of several remote values there is ``remotes``, a
-        structure of one for each name with ``value``, ``age``, ``confidence`` and ``assumed``;
-        ``spent`` and ``left``, by quota; and ``looked_up`` names the source, and its keys are text.
-        Write it with output mode ``append``.
+        Of items: ``window_start``, ``window_end`` (timestamps; the start is not part of the window,
+        the end is), the columns of the group, ``rank``, the columns of the key, ``score``,
+        ``time``, a column for each name of ``take``, of each remote value a column by its name with
+        three more for its ``_age`` in milliseconds, its ``_confidence``, and why it was
+        ``_assumed``; then ``exact``, ``precision`` and ``ndcg`` of the answer. A value that is
+        called like another of these columns gets an underscore. Write them with output mode
+        ``append``.
 
     Raises
     ------
@@ -146,14 +151,61 @@ def topk(
     SourceError
         If the source can't be reached, and was told to stop then.
     """
+    wanted = require_give(give, late=late_rows)
     told = None if changes is None else ChangeStream.of(changes)
     given = one_of(source, sources)
-    return answer_frame(
+    columns = AnswerColumns.of(query)
+    found = _answered(
         events, query, given, shards=shards, late_rows=late_rows, idle=idle, changes=told
     )
+    frames = Frames(found.query, columns, found.extras, late_rows)
+    return found.marked(frames.given(found.rows, wanted))
 
 
 def answer_frame(
+    events: DataFrame,
+    query: TopKQuery,
+    source: Sources | None,
+    *,
+    shards: int,
+    idle: int | str | timedelta | None = None,
+    origin: str = "",
+) -> DataFrame:
+    """Answers for :mod:`topwater.spark.rspql`, which names their columns.
+
+    A state is taken up only by a query of the same ``origin``.
+    """
+    found = _answered(events, query, source, shards=shards, idle=idle, origin=origin)
+    return found.marked(repeated(found.rows, found.query, found.extras))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """Answers as they are inside, and what they were made of.
+
+    Attributes
+    ----------
+    rows
+        One for each window, and group.
+    query
+        The query over keys as they are inside.
+    extras
+        What items have beside the usual.
+    about
+        What a schema is to say of its rows.
+    """
+
+    rows: DataFrame
+    query: TopKQuery
+    extras: Extras
+    about: dict[str, Any]
+
+    def marked(self, shown: DataFrame) -> DataFrame:
+        """Rows made of these, with a schema that says so."""
+        return shown.withMetadata("window_end", {OBSERVED: self.about})
+
+
+def _answered(
     events: DataFrame | Files,
     query: TopKQuery,
     source: Sources | None,
@@ -163,8 +215,7 @@ def answer_frame(
     idle: int | str | timedelta | None = None,
     origin: str = "",
     changes: ChangeStream | None = None,
-) -> DataFrame:
-    """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
+) -> _Answered:
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
     asked, given = query, _columns(events, query)
@@ -176,8 +227,8 @@ def answer_frame(
         # A column that is also a key stays text: each task reads the times in it.
         events = with_instants(events, None if query.time in keys else query.time, texts=True)
     columns = _columns(events, query)
-    texts = _check(columns, query, source, shards)
-    shards = divided_among(query, shards, texts=texts)
+    labels = _check(columns, query, source, shards)
+    shards = divided_among(query, shards, texts=bool(labels))
     remote = remote_part(query, _asked(query, source, key), SYSTEM_CLOCK)
     if remote is not None:
         _check_kinds(asked, remote, given)
@@ -185,11 +236,11 @@ def answer_frame(
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
     settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
-    extras = Extras(texts)
     if remote is not None:
         settings["source"] = parcel(remote.source, spark)
-        extras = Extras.of(query, texts, remote.source)
-    schema = packed_schema(*(_kind(columns, name) for name in keys))
+    extras = Extras.of(query, labels, None if remote is None else remote.source)
+    kinds = [_kind(columns, name) for name in keys]
+    schema = packed_schema(*kinds, several=query.joins is not None)
     if isinstance(events, Files):
         portions = files_stream(spark, events, query, shards)
     else:
@@ -205,14 +256,19 @@ def answer_frame(
         settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
-        rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
-    shown = unpacked(rows, query, late=late_rows, notices=changes is not None, extras=extras)
+        # One column. To plan a sum of each figure takes Spark milliseconds in every micro-batch.
+        rows = rows.observe(OBSERVED, F.collect_list(FIGURES).alias(FIGURES))
     about = {"query": query.to_json(), "shards": shards, "origin": origin}
-    return shown.withMetadata("window_end", {OBSERVED: about})
+    return _Answered(rows, query, extras, about)
 
 
 def _ranked(
-    portions: DataFrame, query: TopKQuery, schema: str, settings: dict[str, Any], *, late: bool
+    portions: DataFrame,
+    query: TopKQuery,
+    schema: StructType,
+    settings: dict[str, Any],
+    *,
+    late: bool,
 ) -> DataFrame:
     """Stage 2, and what makes one answer of those of several shards."""
     spark, shards = portions.sparkSession, settings["shards"]
@@ -231,26 +287,6 @@ def _ranked(
     with workers("joint ranking"):
         ranking = JointProcessor(query.to_json(), **settings)
         return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
-
-
-def _metrics() -> list[Column]:
-    """What Spark is to observe in every micro-batch."""
-    summed = [*COUNTS, "fetched", "failed", "bad"]
-    return [
-        F.count("window_end").alias("windows"),
-        *(F.sum(name).alias(name) for name in summed),
-        F.max("candidates").alias("candidates"),
-        F.avg("precision").alias("precision"),
-        F.avg("ndcg").alias("ndcg"),
-        F.count_if("missed").alias("missed"),
-        F.count_if("nothing_usable").alias("nothing_usable"),
-        F.count_if("out_of_reach").alias("out_of_reach"),
-        F.avg("audited").alias("audited"),
-        F.count_if("doubtful").alias("doubtful"),
-        F.collect_list("problems").alias("problems"),
-        # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
-        F.collect_list("figures").alias(FIGURES),
-    ]
 
 
 def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
@@ -292,8 +328,10 @@ def _kind(columns: pa.Schema, name: str | None) -> str:
     return "bigint" if key.type == "int64" else "string"
 
 
-def _check(columns: pa.Schema, query: TopKQuery, source: Sources | None, shards: int) -> bool:
-    """Raise for what can't be answered; whether answers have texts of the stream."""
+def _check(
+    columns: pa.Schema, query: TopKQuery, source: Sources | None, shards: int
+) -> dict[str, pa.Array]:
+    """Raise for what can't be answered; what the stream contributes that is not a number."""
     whole_of(shards, "shards", 1, fix="leave it out, or give the number of cores")
     require_buckets(shards)
     if query.window.by != "time":
@@ -312,14 +350,14 @@ def _check(columns: pa.Schema, query: TopKQuery, source: Sources | None, shards:
     return _check_columns(columns, query)
 
 
-def _check_columns(columns: pa.Schema, query: TopKQuery) -> bool:
-    """Raise for a column that can't be used; whether some may be texts that are shown."""
+def _check_columns(columns: pa.Schema, query: TopKQuery) -> dict[str, pa.Array]:
+    """Raise for a column that can't be used; what is not a number, by the names of ``take``."""
     try:
         # Reading no rows at all finds every missing or mistyped column, in the reader's words.
         readout = read(query, columns.empty_table())
     except BatchError as error:
         raise QueryError(error.problem, fix=error.fix) from None
-    return bool(readout.labels)
+    return readout.labels
 
 
 def _check_kinds(query: TopKQuery, remote: RemotePart | JoinedPart, columns: pa.Schema) -> None:

@@ -36,7 +36,7 @@ def answers(spark: SparkSession, scene: Scene, source: Source, stop: StopFlag) -
     with tempfile.TemporaryDirectory(prefix="topwater-demo-") as folder:
         events = _stream(spark, scene, Path(folder) / "mentions")
         running = (
-            topk(events, query, source)
+            topk(events, query, source, give="both")
             .writeStream.foreachBatch(take)
             .option("checkpointLocation", f"{folder}/checkpoint")
             .trigger(availableNow=True)

@@ -28,6 +28,7 @@ from topwater.model import (
     LookUp,
     Millis,
     Remote,
+    taken_together,
 )
 from topwater.protocols import Clock
 from topwater.replica.joins.entry_choice import EntryChoice
@@ -238,13 +239,14 @@ class JoinedRefresher:
         accuracy = (1.0, 1.0) if settled else self._accuracy(values, scores, len(top))
         freshness = self._freshness(look_ups, accuracy, int(np.count_nonzero(lost)))
         remotes = self._remotes(values, top)
+        whole = [taken_together(each.values()) for each in remotes]
         return Ranking(
             rows=top,
             scores=scores[top],
             remote=np.full(len(top), np.nan),
-            age=np.array([_oldest(each) for each in remotes], np.int64),
-            confidence=np.array([_all_right(each) for each in remotes]),
-            assumed=[_assumed(each) for each in remotes],
+            age=np.array([-1 if each.age is None else each.age for each in whole], np.int64),
+            confidence=np.array([each.confidence for each in whole]),
+            assumed=[each.assumed for each in whole],
             exact=settled and not freshness.nothing_usable,
             look_ups=look_ups,
             freshness=freshness,
@@ -407,19 +409,3 @@ def _together(told: Sequence[LookUps]) -> LookUps:
         tuple(turns[:LOOK_UPS]),
         tuple(sorted(lacks.items())),
     )
-
-
-def _oldest(cells: Mapping[str, Remote]) -> int:
-    """The age of the oldest value; -1 if one was never read."""
-    ages = [-1 if each.age is None else each.age for each in cells.values()]
-    return -1 if -1 in ages else max(ages)
-
-
-def _all_right(cells: Mapping[str, Remote]) -> float:
-    return float(
-        np.prod([each.confidence for each in cells.values() if each.confidence is not None])
-    )
-
-
-def _assumed(cells: Mapping[str, Remote]) -> str | None:
-    return next((each.assumed for each in cells.values() if each.assumed is not None), None)
