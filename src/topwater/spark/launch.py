@@ -10,12 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from py4j.protocol import Py4JError
-
 from topwater.errors import QueryError
 from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.query.identity import require_same_identity
+from topwater.spark.compat import java_errors
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
 from topwater.spark.processor import require_same_origin
@@ -117,7 +116,7 @@ def start(
     elif origin.query is not None:
         check_heap(spark, (), origin.shards)
     if isinstance(to, str) and path is not None:
-        with contextlib.suppress(Py4JError):  # a path may also be the name of a table
+        with contextlib.suppress(*java_errors()):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
     if not as_it_is:
         rescale(spark, checkpoint, origin.shards, partitions=partitions, query=origin.query)
@@ -241,8 +240,7 @@ def _origin_of(metadata: Mapping[str, Any]) -> _Origin:
 
 
 def _default_partitions(spark: SparkSession, shards: int) -> int | None:
-    session: Any = spark._jsparkSession
-    return None if session.sessionState().conf().contains(_PARTITIONS) else shards
+    return shards if spark.conf.get(_PARTITIONS, None) is None else None
 
 
 @contextlib.contextmanager
@@ -251,14 +249,12 @@ def shuffle_partitions(spark: SparkSession, wanted: int | None) -> Iterator[None
     if wanted is None:
         yield
         return
-    session: Any = spark._jsparkSession
-    given = session.sessionState().conf().contains(_PARTITIONS)
-    before = spark.conf.get(_PARTITIONS)
+    before = spark.conf.get(_PARTITIONS, None)
     spark.conf.set(_PARTITIONS, str(wanted))
     try:
         yield
     finally:
-        if given:
-            spark.conf.set(_PARTITIONS, str(before))
-        else:
+        if before is None:
             spark.conf.unset(_PARTITIONS)
+        else:
+            spark.conf.set(_PARTITIONS, before)
