@@ -81,8 +81,8 @@ def can_open_late(handle: StatefulProcessorHandle) -> bool:
 def opening_late(handle: StatefulProcessorHandle) -> Iterator[None]:
     """A time in which a processor at work may open a state variable.
 
-    Java opens them only before a processor begins, and takes our word for it. Since 4.1. Without it:
-    every task would open a map that most have no use for, which takes it some 20 ms.
+    Java opens them only before a processor begins, and takes our word for it. Since 4.1. Without
+    it: every task would open a map that most have no use for, which takes it some 20 ms.
     """
     from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorHandleState
 

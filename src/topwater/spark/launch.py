@@ -14,7 +14,7 @@ from topwater.errors import QueryError
 from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.query.identity import require_same_identity
-from topwater.spark.compat import java_errors
+from topwater.spark.compat import java, java_errors
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
 from topwater.spark.processor import require_same_origin
@@ -73,7 +73,8 @@ def start(
     is first rewritten for those that it has now, and nothing is forgotten; see
     :mod:`topwater.query.identity` and :func:`topwater.spark.rescale`.
     What ends the query later is raised with a note on what to do, where that is known; and while
-    one waits for its end, a source folder that is gone is logged.
+    one waits for its end, a source folder that is gone is logged. Not so over Spark Connect, from
+    where a checkpoint can't be rewritten either, and where paths are those of the server.
 
     Parameters
     ----------
@@ -104,6 +105,8 @@ def start(
         If the rows, the output mode or the sink can't be used.
     StateError
         If the checkpoint belongs to another query, or is of another version, or damaged.
+    EnvironmentProblem
+        If the checkpoint would have to be rewritten, over Spark Connect.
     """
     _check(answers, to, path, mode)
     origin = _origin(answers)
@@ -120,7 +123,8 @@ def start(
             _check_sink(spark, str(path), str(checkpoint))
     if not as_it_is:
         rescale(spark, checkpoint, origin.shards, partitions=partitions, query=origin.query)
-    _make_private(str(checkpoint))
+    if java(spark) is not None:  # over Spark Connect the folder is on another machine
+        _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
@@ -222,10 +226,12 @@ def _origin(answers: DataFrame) -> _Origin:
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
                 return _origin_of(json.loads(metadata.getMetadata(OBSERVED).json()))
+    remote = java(answers.sparkSession) is None
+    columns = "keep the column window_end (of standing queries: at), by which start() knows them"
     raise QueryError(
         "these rows were not made by topk() or standing()",
         field="answers",
-        fix="pass what one of them gave, or start these with writeStream",
+        fix=f"{columns if remote else 'pass what one of them gave'}, or start these with writeStream",
     )
 
 
