@@ -1,6 +1,7 @@
 """What a client of Spark Connect does, in a process of its own: FOLDER ADDRESS PART...
 
-In one process Spark's functions are those of Connect or those of Spark itself, never both.
+In one process Spark's functions are those of Connect or those of Spark itself, never both. Without
+an address, ``-``, the process starts Spark itself: of another version, if that is on its path.
 """
 
 from __future__ import annotations
@@ -48,12 +49,11 @@ FROM NAMED WINDOW :w ON :bids [RANGE PT10S STEP PT10S]
 WHERE { WINDOW :w { ?item :price ?price } }
 GROUP BY ?item ORDER BY DESC(?sum) LIMIT 2
 """
-LINES = [
-    (11_000, '<http://example.org/a> <http://example.org/price> "3" .'),
-    (12_000, '<http://example.org/b> <http://example.org/price> "5" .'),
-    (13_000, '<http://example.org/a> <http://example.org/price> "4" .'),
-    (31_000, '<http://example.org/c> <http://example.org/price> "1" .'),
-]
+TRIPLE = (
+    "<http://example.org/{}> <http://example.org/price> "
+    '"{}"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+)
+HEARD = [(11_000, "a", 3), (12_000, "b", 5), (13_000, "a", 4), (31_000, "c", 1)]
 
 
 def asked(name: str) -> Scenario:
@@ -158,9 +158,10 @@ def standing_part(spark: SparkSession, folder: Path) -> Any:
 
 
 def rspql_part(spark: SparkSession, folder: Path) -> Any:
-    lines = spark.createDataFrame(LINES, "time bigint, value string")
+    heard = [(time, TRIPLE.format(item, price)) for time, item, price in HEARD]
+    lines = spark.createDataFrame(heard, "time bigint, value string")
     rows = rspql(spark, RSPQL, streams={":bids": lines}).collect()
-    return [[row["item"], row["sum"]] for row in rows if row["rank"] is not None]
+    return sorted([row["item"], row["sum"]] for row in rows if row["rank"] is not None)
 
 
 PARTS = {
@@ -174,9 +175,11 @@ PARTS = {
 
 
 def main(folder: Path, address: str, names: list[str]) -> None:
-    builder: Any = SparkSession.builder
-    spark = builder.remote(address).config(map=settings(shuffle_partitions=2)).getOrCreate()
-    report = {}
+    spark = session("driver", master="local[2]", shuffle_partitions=2) if address == "-" else None
+    if spark is None:
+        builder: Any = SparkSession.builder
+        spark = builder.remote(address).config(map=settings(shuffle_partitions=2)).getOrCreate()
+    report: dict[str, Any] = {"version": spark.version}
     for name in names:
         place = folder / f"{name}_part"
         place.mkdir()

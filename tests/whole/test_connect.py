@@ -1,4 +1,4 @@
-"""The same answers over Spark Connect: the client reaches no Java, and the server is another process.
+"""The same answers over Spark Connect: no Java is in reach, and the server is another process.
 
 The client is one, too: in a process that has talked to a server, Spark's functions are those of
 Connect.
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from topwater import Answer
 
+SOLD = [("a", 7.0), ("b", 5.0), ("c", 1.0)]
 pytest.importorskip("grpc", reason="Spark Connect needs the extra topwater[connect]")
 
 
@@ -123,4 +124,4 @@ def test_files_standing_queries_and_rsp_ql_work_too(server: str, tmp_path: Path)
     expected = answered_locally(asked("last-and-sum"))
     assert same(tmp_path / "files_part", "last-and-sum", expected, "candidates")
     assert told["standing"] >= 2 * FILES
-    assert told["rspql"] == [["http://example.org/a", 7.0], ["http://example.org/b", 5.0]]
+    assert told["rspql"] == [[f"http://example.org/{item}", total] for item, total in SOLD]

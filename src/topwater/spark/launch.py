@@ -226,12 +226,15 @@ def _origin(answers: DataFrame) -> _Origin:
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
                 return _origin_of(json.loads(metadata.getMetadata(OBSERVED).json()))
-    remote = java(answers.sparkSession) is None
-    columns = "keep the column window_end (of standing queries: at), by which start() knows them"
+    do = "pass what one of them gave"
+    if java(answers.sparkSession) is None:
+        do = (
+            "over Spark Connect keep the column window_end (of standing queries: at), which says so"
+        )
     raise QueryError(
         "these rows were not made by topk() or standing()",
         field="answers",
-        fix=f"{columns if remote else 'pass what one of them gave'}, or start these with writeStream",
+        fix=f"{do}, or start these with writeStream",
     )
 
 

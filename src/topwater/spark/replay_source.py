@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadLimit,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
 from pyspark.sql.types import StructType
 
 from topwater.spark.compat import arrow_schema
+from topwater.spark.read_limits import (
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+    require_limits,
+)
 from topwater.spark.time_columns import zone_of_session
 from topwater.streams import ReplayStream, stream_settings
 from topwater.streams.recordings import UNKNOWN, Portion, Recording, Stretch
@@ -40,6 +41,7 @@ Offset: TypeAlias = dict[str, Any]
 
 def replayed(spark: SparkSession, settings: ReplayStream, schema: str) -> DataFrame:
     """Lines, or the columns of ``schema``, and by how many milliseconds their times are to move."""
+    require_limits("recordings that are replayed", "read them as files, or once")
     spark.dataSource.register(ReplaySource)
     told = json.dumps({"kind": settings.kind, **asdict(settings)})
     reader = spark.readStream.format(FORMAT).option("settings", told)
