@@ -104,12 +104,33 @@ def each_part(spark: SparkSession, folder: Path) -> Any:
     in_halves(spark, folder, "each-smallest")
 
 
+def counts_part(spark: SparkSession, folder: Path) -> Any:
+    in_halves(spark, folder, "last-and-sum", shards=2)
+
+
 def worth_part(spark: SparkSession, folder: Path) -> Any:
     source = remote_side(Large)
     source.padding = bytes(MUCH)
     seen = in_halves(spark, folder, "worth", source, shards=2)
     state = read_state(spark, folder / "checkpoint")
     return {"seen": [asdict(each) for each in seen], "shards": [each.shard for each in state]}
+
+
+def tuned_part(spark: SparkSession, folder: Path) -> Any:
+    """The query before goes on with more shards: Spark writes a state. It has no new files."""
+    before = folder.parent / "worth_part" / "checkpoint"
+    rescaled = rescale(spark, before, 4)
+    assert rescaled is not None
+    states = read_state(spark, before)
+    assert all(each.shards == rescaled.shards for each in states)
+    return [rescaled.before, rescaled.shards]
+
+
+def limits_part(spark: SparkSession, folder: Path) -> Any:
+    """Whether a source in Python is told how much to read."""
+    each = asked("last-and-sum")
+    own = Files(written(folder / "in", each.files), max_files_per_trigger=1)
+    return said(lambda: topk(own, each.query))
 
 
 def refused_part(spark: SparkSession, folder: Path) -> Any:
@@ -166,6 +187,9 @@ def rspql_part(spark: SparkSession, folder: Path) -> Any:
 
 PARTS = {
     "each": each_part,
+    "counts": counts_part,
+    "tuned": tuned_part,
+    "limits": limits_part,
     "worth": worth_part,
     "refused": refused_part,
     "files": files_part,
