@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
 from pyspark.sql import Row
-from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKQuery, run, sliding, tumbling
 from topwater.model import Fetched
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.tws_tester import TwsTester
 
     from topwater.model import KeyArray
 
@@ -320,6 +320,8 @@ class Bench:
             hand_over(old, self._ranking, 0)
 
     def _started(self, processor: type[MonitorProcessor]) -> TwsTester:
+        from pyspark.sql.streaming.tws_tester import TwsTester  # not in Spark 4.1
+
         query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
         return TwsTester(
             processor(query, shards=self._shards, source=source, late=True, run=self._run)

@@ -41,8 +41,18 @@ def parcel(value: object, spark: SparkSession) -> Parcel:
 @functools.lru_cache(maxsize=16)
 def opened(sent: Parcel) -> Any:
     """The value: one for each worker process, so that a source's connections outlive a batch."""
+    packed = sent if isinstance(sent, bytes) else _place(sent).read_bytes()
+    return pickle.loads(packed)  # noqa: S301  our own bytes, from the driver
+
+
+def _place(name: str) -> Path:
+    """Where a worker has a file."""
     # Not there with the client of Spark Connect alone; workers have it.
     from pyspark import SparkFiles
 
-    packed = sent if isinstance(sent, bytes) else Path(SparkFiles.get(sent)).read_bytes()
-    return pickle.loads(packed)  # noqa: S301  our own bytes, from the driver
+    path = Path(SparkFiles.get(name))
+    if path.exists():
+        return path
+    # Over Spark Connect it is in a folder of the session, which a stateful stage is not told. The
+    # name says what is in it, so that of any session will do.
+    return next(path.parent.glob(f"*/{name}"), path)
