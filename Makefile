@@ -5,7 +5,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	done; echo python3)
 BIN := .venv/bin
 
-.PHONY: help install demo docs test lint soak bench clean
+.PHONY: help install demo docs test lint soak bench jar clean
 
 help:  ## what can be made
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,9 @@ test: install .venv/spark.jsa  ## all tests that fit in minutes; three workers, 
 
 soak: install .venv/spark.jsa  ## the long suites
 	@$(BIN)/python -m pytest -m soak --timeout 7200
+
+jar: install  ## compile the classes in Java into the jar that is committed beside them
+	@$(BIN)/python scripts/build_jar.py
 
 lint: install  ## style, types, layers
 	@$(BIN)/ruff check .

@@ -140,7 +140,7 @@ def _loaded(home: str, name: str) -> Any:
 
         raise EnvironmentProblem(
             f"topwater.{name} needs PySpark, which is not installed",
-            fix='pip install "pyspark>=4.3"',
+            fix='pip install "pyspark>=4.1"',
         ) from error
 
 

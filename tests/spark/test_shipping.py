@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -38,3 +40,20 @@ def test_a_large_value_travels_as_a_file(monkeypatch: pytest.MonkeyPatch, tmp_pa
     spark.sparkContext.addFile.assert_any_call(str(tmp_path / name))
     monkeypatch.setattr(SparkFiles, "get", lambda sent: str(tmp_path / sent))
     assert opened(name) == value
+
+
+def test_over_spark_connect_it_is_a_file_of_the_session(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(shipping, "run_folder", lambda: tmp_path)
+    sent: list[str] = []
+    spark: Any = SimpleNamespace(
+        addArtifacts=lambda path, *, file: sent.append(path) if file else 0
+    )
+    name = parcel(bytes(300_002), spark)
+    assert sent == [str(tmp_path / str(name))]
+    session = tmp_path / "files" / "a session"
+    session.mkdir(parents=True)
+    (tmp_path / str(name)).rename(session / str(name))
+    monkeypatch.setattr(SparkFiles, "get", lambda sent: str(tmp_path / "files" / sent))
+    assert opened(name) == bytes(300_002)

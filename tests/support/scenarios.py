@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import cloudpickle
 from pyspark.sql import Row
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.tws_tester import TwsTester
 
 from topwater import Answer, TopKQuery, run, sliding, tumbling
 from topwater.model import Fetched
@@ -28,6 +26,7 @@ from topwater.remote.known_changes import Steps
 from topwater.remote.replay import Replay
 from topwater.scoring import Formula
 from topwater.spark.chunk_map import CHUNKS
+from topwater.spark.compat import arrow_schema
 from topwater.spark.joint_processor import JointProcessor
 from topwater.spark.packed_rows import FIGURES, TOLD, merged, packed_schema
 from topwater.spark.processor import STATE, MonitorProcessor
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.tws_tester import TwsTester
 
     from topwater.model import KeyArray
 
@@ -322,6 +322,8 @@ class Bench:
             hand_over(old, self._ranking, 0)
 
     def _started(self, processor: type[MonitorProcessor]) -> TwsTester:
+        from pyspark.sql.streaming.tws_tester import TwsTester  # not in Spark 4.1
+
         query, source = self._each.query.to_json(), pickle.dumps(self._each.source)
         return TwsTester(
             processor(query, shards=self._shards, source=source, late=True, run=self._run)
@@ -392,4 +394,4 @@ def run_to_the_end(rows: DataFrame, checkpoint: str, sink: str) -> pa.Table:
 
 def _arrow_schema(keys: str, *, several: bool) -> pa.Schema:
     """What Spark makes of the rows inside."""
-    return to_arrow_schema(packed_schema(keys, "string", several=several), timezone="UTC")
+    return arrow_schema(packed_schema(keys, "string", several=several))

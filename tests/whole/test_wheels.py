@@ -71,7 +71,11 @@ def sources(package: str) -> set[str]:
 
 def test_the_product_is_one_package_and_all_of_it(product: Wheel) -> None:
     assert product.files == sources("topwater")
-    assert {"topwater/py.typed", "topwater/spark/Sieve.java"} <= product.files
+    assert {
+        "topwater/py.typed",
+        "topwater/spark/Sieve.java",
+        "topwater/spark/topwater-spark.jar",
+    } <= product.files
     page = {name for name in product.files if name.startswith("topwater/live/static/")}
     assert {Path(name).suffix for name in page} == {".html", ".css", ".js", ".svg"}
 

@@ -61,7 +61,7 @@ final class PartialBytes {
     private int[] shardsOfPlaces() {
         int[] ofPlaces = new int[kept.places.size()];
         for (int i = 0; i < kept.groups.size(); i++) {
-            Partials.Group group = (Partials.Group) kept.groups.get(i);
+            Partials.Group group = kept.groups.get(i);
             Partials.Place[] places = group.places();
             for (int j = 0; j < places.length; j++) {
                 ofPlaces[places[j].id] = shard(group);
@@ -93,8 +93,8 @@ final class PartialBytes {
     }
 
     private byte[] portion(int shard, int[] shards) {
-        ArrayList groups = new ArrayList();
-        ArrayList places = new ArrayList();
+        ArrayList<Partials.Group> groups = new ArrayList<>();
+        ArrayList<Partials.Place> places = new ArrayList<>();
         int nameless = choose(shard, groups, places);
         int[] sizes = sizes(shard, shards);
         int[] rows = rows(shard, shards, sizes, places);
@@ -104,10 +104,10 @@ final class PartialBytes {
         out.putLong(places.size()).putLong(rows.length);
         out.putLong(flags(shard, groups));
         for (int i = 0; i < groups.size(); i++) {
-            put((Partials.Group) groups.get(i), shard, out);
+            put(groups.get(i), shard, out);
         }
         for (int i = 0; i < places.size(); i++) {
-            Partials.Place place = (Partials.Place) places.get(i);
+            Partials.Place place = places.get(i);
             out.putLong(place.number).putLong(place.events).putLong(place.newest);
             out.putLong(place.id < 0 ? 0 : sizes[place.id]);
         }
@@ -117,7 +117,8 @@ final class PartialBytes {
     }
 
     /** The groups of a shard, first the nameless ones, how many of which is returned. */
-    private int choose(int shard, ArrayList groups, ArrayList places) {
+    private int choose(
+            int shard, ArrayList<Partials.Group> groups, ArrayList<Partials.Place> places) {
         if (plan.groupAt < 0) {
             groups.add(kept.nameless);
             places.addAll(Arrays.asList(kept.nameless.places()));
@@ -132,7 +133,7 @@ final class PartialBytes {
         }
         int nameless = groups.size();
         for (int i = 0; i < kept.groups.size(); i++) {
-            Partials.Group group = (Partials.Group) kept.groups.get(i);
+            Partials.Group group = kept.groups.get(i);
             if (shard(group) == shard) {
                 groups.add(group);
                 places.addAll(Arrays.asList(group.places()));
@@ -145,9 +146,9 @@ final class PartialBytes {
     private Partials.Group clock() {
         Partials.Group clock = new Partials.Group(kept, null);
         for (int i = 0; i < kept.places.size(); i++) {
-            Partials.Place place = (Partials.Place) kept.places.get(i);
+            Partials.Place place = kept.places.get(i);
             Long number = Long.valueOf(place.number);
-            Partials.Place whole = (Partials.Place) clock.panes.get(number);
+            Partials.Place whole = clock.panes.get(number);
             if (whole == null) {
                 whole = new Partials.Place(-1, place.number, plan);
                 clock.panes.put(number, whole);
@@ -170,11 +171,12 @@ final class PartialBytes {
     }
 
     /** The rows of the shard, by their places. */
-    private int[] rows(int shard, int[] shards, int[] sizes, ArrayList places) {
+    private int[] rows(
+            int shard, int[] shards, int[] sizes, ArrayList<Partials.Place> places) {
         int[] next = new int[sizes.length];
         int total = 0;
         for (int i = 0; i < places.size(); i++) {
-            int id = ((Partials.Place) places.get(i)).id;
+            int id = places.get(i).id;
             if (id >= 0) {
                 next[id] = total;
                 total += sizes[id];
@@ -193,7 +195,8 @@ final class PartialBytes {
         return plan.pane > Integer.MAX_VALUE;
     }
 
-    private long bytes(ArrayList groups, ArrayList places, int[] rows) {
+    private long bytes(
+            ArrayList<Partials.Group> groups, ArrayList<Partials.Place> places, int[] rows) {
         long size = 8L * (6 + 6L * groups.size() + 4L * places.size());
         size += (long) rows.length * (8 * plan.functions.length + 4 + (wide() ? 8 : 4));
         size += plan.text ? 4L : 8L * rows.length;
@@ -203,14 +206,14 @@ final class PartialBytes {
             }
         }
         for (int i = 0; i < groups.size(); i++) {
-            Object name = ((Partials.Group) groups.get(i)).name;
+            Object name = groups.get(i).name;
             size += name instanceof byte[] ? 4 + ((byte[]) name).length : name == null ? 0 : 8;
         }
         return size;
     }
 
-    private long flags(int shard, ArrayList groups) {
-        Object name = ((Partials.Group) groups.get(groups.size() - 1)).name;
+    private long flags(int shard, ArrayList<Partials.Group> groups) {
+        Object name = groups.get(groups.size() - 1).name;
         return (counted(shard) ? 1 : 0) | (plan.text ? 2 : 0) | (name instanceof byte[] ? 4 : 0);
     }
 
@@ -226,7 +229,8 @@ final class PartialBytes {
         out.putLong(counted ? group.badScore : 0).putLong(group.panes.size());
     }
 
-    private void putNumbers(int[] rows, ArrayList groups, int nameless, ByteBuffer out) {
+    private void putNumbers(
+            int[] rows, ArrayList<Partials.Group> groups, int nameless, ByteBuffer out) {
         for (int total = 0; total < plan.functions.length; total++) {
             for (int i = 0; i < rows.length; i++) {
                 out.putLong(table.cells[rows[i] * table.width + PartialTable.TOTALS + total]);
@@ -236,13 +240,13 @@ final class PartialBytes {
             out.putLong(table.cells[rows[i] * table.width]);
         }
         for (int i = nameless; i < groups.size(); i++) {
-            Object name = ((Partials.Group) groups.get(i)).name;
+            Object name = groups.get(i).name;
             if (name instanceof Long) {
                 out.putLong(((Long) name).longValue());
             }
         }
         for (int i = 0; i < rows.length; i++) {
-            long opens = ((Partials.Place) kept.places.get(table.place(rows[i]))).opens;
+            long opens = kept.places.get(table.place(rows[i])).opens;
             long time = table.cells[rows[i] * table.width + 2] - opens;
             if (wide()) {
                 out.putLong(time);
@@ -255,7 +259,8 @@ final class PartialBytes {
         }
     }
 
-    private void putText(int[] rows, ArrayList groups, int nameless, ByteBuffer out) {
+    private void putText(
+            int[] rows, ArrayList<Partials.Group> groups, int nameless, ByteBuffer out) {
         if (plan.text) {
             int end = 0;
             out.putInt(end);
@@ -266,7 +271,7 @@ final class PartialBytes {
         }
         int end = 0;
         for (int i = nameless; i < groups.size(); i++) {
-            Object name = ((Partials.Group) groups.get(i)).name;
+            Object name = groups.get(i).name;
             if (name instanceof byte[]) {
                 end += ((byte[]) name).length;
                 out.putInt(end);
@@ -277,7 +282,7 @@ final class PartialBytes {
             out.put(table.bytes, begin, table.begin(rows[i] + 1) - begin);
         }
         for (int i = nameless; i < groups.size(); i++) {
-            Object name = ((Partials.Group) groups.get(i)).name;
+            Object name = groups.get(i).name;
             if (name instanceof byte[]) {
                 out.put((byte[]) name);
             }

@@ -18,10 +18,12 @@ import org.apache.spark.sql.RowFactory;
  *
  * <p>Rows are (ticks, key), then whether it is a heartbeat and the group where there are such, then
  * the values as doubles. Out come rows of (shard, task, part, portion), each shard's own keys or
- * groups in its portion. topwater/spark/partials.py reads the portions; it compiles this file with
- * the compiler that Spark has inside, which knows no generics.
+ * groups in its portion. topwater/spark/partials.py reads the portions. After a change, run
+ * scripts/build_jar.py.
  */
-public final class Partials implements MapPartitionsFunction {
+public final class Partials implements MapPartitionsFunction<Row, Row> {
+    private static final long serialVersionUID = 1L;
+
     static final long MARK = 0x7374726170706f74L; // topparts, backwards
     static final int MOST_ROWS = 1 << 20;
     static final int MOST_CELLS = 1 << 23;
@@ -81,27 +83,29 @@ public final class Partials implements MapPartitionsFunction {
         this.buckets = buckets;
     }
 
-    public Iterator call(Iterator rows) {
+    @Override
+    public Iterator<Row> call(Iterator<Row> rows) {
         return new Portions(this, rows);
     }
 
     /** Portions, each of as many rows as fit into memory: nearly always one for each shard. */
-    static final class Portions implements Iterator {
+    static final class Portions implements Iterator<Row> {
         private final Partials plan;
-        private final Iterator rows;
-        private final ArrayDeque ready = new ArrayDeque();
+        private final Iterator<Row> rows;
+        private final ArrayDeque<Row> ready = new ArrayDeque<>();
         private int part = 0;
 
-        Portions(Partials plan, Iterator rows) {
+        Portions(Partials plan, Iterator<Row> rows) {
             this.plan = plan;
             this.rows = rows;
         }
 
+        @Override
         public boolean hasNext() {
             if (ready.isEmpty() && rows.hasNext()) {
                 Kept kept = new Kept(plan);
                 while (rows.hasNext() && !kept.full()) {
-                    kept.add((Row) rows.next());
+                    kept.add(rows.next());
                 }
                 Integer task = Integer.valueOf(TaskContext.getPartitionId());
                 byte[][] packed = new PartialBytes(plan, kept).portions();
@@ -116,15 +120,12 @@ public final class Partials implements MapPartitionsFunction {
             return !ready.isEmpty();
         }
 
-        public Object next() {
+        @Override
+        public Row next() {
             if (!hasNext()) {
                 throw new NoSuchElementException();
             }
             return ready.remove();
-        }
-
-        public void remove() {
-            throw new UnsupportedOperationException();
         }
     }
 
@@ -133,11 +134,11 @@ public final class Partials implements MapPartitionsFunction {
         final PartialTable table;
         /** Without a name: all rows where there are no groups, else those without one. */
         final Group nameless;
-        final ArrayList groups = new ArrayList();
-        final ArrayList places = new ArrayList();
+        final ArrayList<Group> groups = new ArrayList<>();
+        final ArrayList<Place> places = new ArrayList<>();
 
         private final Partials plan;
-        private final HashMap named = new HashMap();
+        private final HashMap<Object, Group> named = new HashMap<>();
         private final double[] values;
         private long names = 0;
         private int taken = 0;
@@ -222,7 +223,7 @@ public final class Partials implements MapPartitionsFunction {
 
         private Group group(Object name) {
             Object key = name instanceof byte[] ? ByteBuffer.wrap((byte[]) name) : name;
-            Group group = (Group) named.get(key);
+            Group group = named.get(key);
             if (group == null) {
                 group = new Group(this, name);
                 named.put(key, group);
@@ -243,7 +244,7 @@ public final class Partials implements MapPartitionsFunction {
         long badScore = 0;
 
         private final Kept kept;
-        final HashMap panes = new HashMap();
+        final HashMap<Long, Place> panes = new HashMap<>();
         private Place current = null;
 
         Group(Kept kept, Object name) {
@@ -256,7 +257,7 @@ public final class Partials implements MapPartitionsFunction {
             Place place = current;
             if (place == null || time < place.opens || time > place.closes) {
                 Long number = Long.valueOf((time - kept.plan.start - 1) / kept.plan.pane);
-                place = (Place) panes.get(number);
+                place = panes.get(number);
                 if (place == null) {
                     place = new Place(kept.places.size(), number.longValue(), kept.plan);
                     panes.put(number, place);
@@ -269,11 +270,11 @@ public final class Partials implements MapPartitionsFunction {
 
         /** Ascending. */
         Place[] places() {
-            Object[] numbers = panes.keySet().toArray();
+            Long[] numbers = panes.keySet().toArray(new Long[0]);
             Arrays.sort(numbers);
             Place[] ordered = new Place[numbers.length];
             for (int i = 0; i < numbers.length; i++) {
-                ordered[i] = (Place) panes.get(numbers[i]);
+                ordered[i] = panes.get(numbers[i]);
             }
             return ordered;
         }

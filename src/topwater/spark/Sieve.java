@@ -15,11 +15,13 @@ import org.apache.spark.sql.RowFactory;
 /**
  * Of every pane, the k best of a task's rows, and how many rows there were.
  *
- * <p>Rows are (ticks, score, key), and where there are heartbeats, whether it is one. Out come rows of (shard, task, part, portion): the same portion
- * for every shard, because what is left is small. topwater/spark/sieve.py compiles this file with
- * the compiler that Spark has inside, which knows no generics; and it reads the portions.
+ * <p>Rows are (ticks, score, key), and where there are heartbeats, whether it is one. Out come rows of
+ * (shard, task, part, portion): the same portion for every shard, because what is left is small.
+ * topwater/spark/sieve.py reads the portions. After a change, run scripts/build_jar.py.
  */
-public final class Sieve implements MapPartitionsFunction {
+public final class Sieve implements MapPartitionsFunction<Row, Row> {
+    private static final long serialVersionUID = 1L;
+
     static final long MARK = 0x6576656973706f74L; // topsieve, backwards
     static final int MOST_SLOTS = 1 << 20;
     static final long MOST_BYTES = 1L << 26;
@@ -53,27 +55,29 @@ public final class Sieve implements MapPartitionsFunction {
         this.shards = shards;
     }
 
-    public Iterator call(Iterator rows) {
+    @Override
+    public Iterator<Row> call(Iterator<Row> rows) {
         return new Portions(this, rows);
     }
 
     /** Portions, each of as many rows as fit into memory: nearly always one. */
-    static final class Portions implements Iterator {
+    static final class Portions implements Iterator<Row> {
         private final Sieve sieve;
-        private final Iterator rows;
-        private final ArrayDeque ready = new ArrayDeque();
+        private final Iterator<Row> rows;
+        private final ArrayDeque<Row> ready = new ArrayDeque<>();
         private int part = 0;
 
-        Portions(Sieve sieve, Iterator rows) {
+        Portions(Sieve sieve, Iterator<Row> rows) {
             this.sieve = sieve;
             this.rows = rows;
         }
 
+        @Override
         public boolean hasNext() {
             if (ready.isEmpty() && rows.hasNext()) {
                 Kept kept = new Kept(sieve);
                 while (rows.hasNext() && kept.slots < MOST_SLOTS && kept.bytes < MOST_BYTES) {
-                    kept.add((Row) rows.next());
+                    kept.add(rows.next());
                 }
                 byte[] packed = kept.packed();
                 Integer task = Integer.valueOf(TaskContext.getPartitionId());
@@ -86,15 +90,12 @@ public final class Sieve implements MapPartitionsFunction {
             return !ready.isEmpty();
         }
 
-        public Object next() {
+        @Override
+        public Row next() {
             if (!hasNext()) {
                 throw new NoSuchElementException();
             }
             return ready.remove();
-        }
-
-        public void remove() {
-            throw new UnsupportedOperationException();
         }
     }
 
@@ -104,7 +105,7 @@ public final class Sieve implements MapPartitionsFunction {
         long bytes = 0;
 
         private final Sieve sieve;
-        private final HashMap panes = new HashMap();
+        private final HashMap<Long, Pane> panes = new HashMap<>();
         private Pane current = null;
         private long events = 0;
         private long beforeStart = 0;
@@ -171,7 +172,7 @@ public final class Sieve implements MapPartitionsFunction {
         private Pane at(long time) {
             if (current == null || time < current.opens || time >= current.opens + sieve.pane) {
                 Long number = Long.valueOf((time - sieve.start - 1) / sieve.pane);
-                current = (Pane) panes.get(number);
+                current = panes.get(number);
                 if (current == null) {
                     current = new Pane(number.longValue(), sieve);
                     panes.put(number, current);
@@ -182,13 +183,13 @@ public final class Sieve implements MapPartitionsFunction {
         }
 
         byte[] packed() {
-            Object[] numbers = panes.keySet().toArray();
+            Long[] numbers = panes.keySet().toArray(new Long[0]);
             Arrays.sort(numbers);
             Pane[] ordered = new Pane[numbers.length];
             int count = 0;
             long keys = 0;
             for (int i = 0; i < numbers.length; i++) {
-                ordered[i] = (Pane) panes.get(numbers[i]);
+                ordered[i] = panes.get(numbers[i]);
                 ordered[i].cut(sieve.k);
                 count += ordered[i].size;
                 keys += ordered[i].bytes;

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorHandleState
 from pyspark.sql.types import BinaryType, LongType, StructField, StructType
+
+from topwater.spark.compat import can_open_late, opening_late
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import MapState, StatefulProcessorHandle
@@ -34,7 +35,7 @@ class SparkChunks:
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         self._map: MapState | None = None
-        if not _can_wait(handle):
+        if not can_open_late(handle):
             self._map = _opened(handle)
 
     def get(self, id_: int) -> bytes | None:
@@ -52,19 +53,9 @@ class SparkChunks:
 
     def _opened(self) -> MapState:
         if self._map is None:
-            client = self._handle._statefulProcessorApiClient
-            now = client.handle_state
-            # Java opens state variables only before a processor begins, and takes our word for it.
-            client.set_handle_state(StatefulProcessorHandleState.CREATED)
-            self._map = _opened(self._handle)
-            client.set_handle_state(now)
+            with opening_late(self._handle):
+                self._map = _opened(self._handle)
         return self._map
-
-
-def _can_wait(handle: StatefulProcessorHandle) -> bool:
-    """Whether this is a task, and not where the query is planned, nor a test without Java."""
-    client = getattr(handle, "_statefulProcessorApiClient", None)
-    return client is not None and client.handle_state == StatefulProcessorHandleState.CREATED
 
 
 def _opened(handle: StatefulProcessorHandle) -> MapState:

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
 from pyspark.sql.datasource import DataSource
 
 from topwater.errors import QueryError
+from topwater.spark.compat import pickle_by_value
 from topwater.validation import nearest
 
 if TYPE_CHECKING:
@@ -73,5 +73,5 @@ def _from_file(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
+    pickle_by_value(module)
     return module

@@ -27,12 +27,6 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxFiles,
-    SupportsTriggerAvailableNow,
-)
 from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, EnvironmentProblem, QueryError
@@ -42,6 +36,13 @@ from topwater.monitor.key_columns import with_keys_inside
 from topwater.monitor.reduction import PartialBatch
 from topwater.query import TopKQuery
 from topwater.query.keyed_query import forms_of, outer_query
+from topwater.spark.read_limits import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+    require_limits,
+)
 from topwater.spark.stage_one import PORTIONS, ROWS_AT_ONCE, partial_rows, portion_rows
 from topwater.spark.time_columns import zone_of_session
 from topwater.spark.workers import set_modules_aside
@@ -141,6 +142,7 @@ class Files:
 
 def stream(spark: SparkSession, files: Files, query: TopKQuery, shards: int) -> DataFrame:
     """The portions of the events in a folder."""
+    require_limits("Files(…)", "give topk() what spark.readStream.parquet(…) reads")
     spark.dataSource.register(FilesSource)
     options = {
         "folder": files.folder,

@@ -1,34 +1,35 @@
-"""Our own classes in Java: compiled when they are first used, and sent to all executors.
+"""Our own classes in Java: in one small jar, which is sent to all executors.
 
-The compiler is the one that Spark carries for its own generated code, so nobody needs another, and
-no binary is in the repository.
+The jar is beside this module, and so are its sources; ``scripts/build_jar.py`` makes one of the
+other, and a test compares them. Nothing is compiled where a query runs.
 """
 
 from __future__ import annotations
 
-import zipfile
+import functools
+import threading
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame
-
+from topwater.spark import compat
 from topwater.spark.run_folder import run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pyspark.sql import Column, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
-FILES = {
-    "Sieve": ("Sieve.java",),
-    "Partials": ("Partials.java", "PartialTable.java", "PartialBytes.java"),
-}
+JAR = "topwater-spark.jar"
+
+_lock = threading.Lock()
 _classes: dict[tuple[str, str], Any] = {}
+_added: set[str] = set()
+"""The applications that have the jar."""
 
 
 def within_reach(events: DataFrame) -> bool:
     """Whether Java can be told what to do: not where it is on the other side of Spark Connect."""
-    return hasattr(events.sparkSession, "_jvm")
+    return compat.java(events.sparkSession) is not None
 
 
 def mapped(
@@ -46,65 +47,46 @@ def mapped(
         Of the class, and what its constructor takes.
     """
     spark = events.sparkSession
-    sql = _jvm(spark).org.apache.spark.sql
+    sql = compat.java(spark).org.apache.spark.sql
     encoder = sql.Encoders.row(sql.types.StructType.fromDDL(schema))
-    rows: Any = events.select(*columns)._jdf
-    return DataFrame(rows.mapPartitions(_made(spark, name, *settings), encoder), spark)
+    rows = compat.rows_in_java(events.select(*columns))
+    return compat.rows_of_java(rows.mapPartitions(_made(spark, name, *settings), encoder), spark)
 
 
 def _made(spark: SparkSession, name: str, *settings: int | bool | str) -> Any:
     """An object in Java."""
     maker = loaded(spark, name).getConstructors()[0]
     wanted = maker.getParameterTypes()
-    gateway: Any = spark.sparkContext._gateway
-    values = gateway.new_array(_jvm(spark).java.lang.Object, len(settings))
-    for at, value in enumerate(settings):
-        # Python has one kind of integer, and a constructor that is found by name has several.
-        long = wanted[at].getName() == "long"
-        values[at] = _jvm(spark).java.lang.Long.valueOf(value) if long else value
-    return maker.newInstance(values)
+    long = compat.java(spark).java.lang.Long
+    # Python has one kind of integer, and a constructor that is found by name has several.
+    values = [
+        long.valueOf(value) if wanted[at].getName() == "long" else value
+        for at, value in enumerate(settings)
+    ]
+    return maker.newInstance(compat.java_objects(spark, values))
 
 
 def loaded(spark: SparkSession, name: str) -> Any:
     """The class, in this application's Java and on its way to all executors."""
     application = spark.sparkContext.applicationId
-    if (application, name) not in _classes:
-        path = str(_jar(spark, name)).replace("\\", "\\\\").replace("'", "\\'")
-        spark.sql(f"ADD JAR '{path}'")
-        loader = spark._jsparkSession.sharedState().jarClassLoader()
-        for other in [each for each in _classes if each[0] != application]:
-            del _classes[other]
-        _classes[application, name] = loader.loadClass(f"topwater.{name}")
-    return _classes[application, name]
+    with _lock:
+        if application not in _added:
+            path = str(jar()).replace("\\", "\\\\").replace("'", "\\'")
+            spark.sql(f"ADD JAR '{path}'")
+            _classes.clear()
+            _added.clear()
+            _added.add(application)
+        if (application, name) not in _classes:
+            _classes[application, name] = compat.class_loader(spark).loadClass(f"topwater.{name}")
+        return _classes[application, name]
 
 
-def _jar(spark: SparkSession, name: str) -> Path:
-    """The class and what belongs to it, in a jar."""
-    path = run_folder() / f"topwater-{name.lower()}.jar"
-    with zipfile.ZipFile(path, "w") as jar:
-        for each, code in _compiled(spark, name):
-            jar.writestr(each, code)
+@functools.cache
+def jar() -> Path:
+    """A copy that stays as it is while this process lives, whatever is installed meanwhile.
+
+    Executors fetch it when they start. And the package itself may be inside of an archive.
+    """
+    path = run_folder() / JAR
+    path.write_bytes(resources.files("topwater.spark").joinpath(JAR).read_bytes())
     return path
-
-
-def _compiled(spark: SparkSession, name: str) -> list[tuple[str, bytes]]:
-    """Paths in a jar, and the code of a class each."""
-    jvm = _jvm(spark)
-    made = jvm.java.util.HashMap()
-    util = jvm.org.codehaus.commons.compiler.util.resource
-    gateway: Any = spark.sparkContext._gateway
-    sources = gateway.new_array(util.Resource, len(FILES[name]))
-    for at, file in enumerate(FILES[name]):
-        text = resources.files("topwater.spark").joinpath(file).read_text()
-        sources[at] = util.StringResource(f"topwater/{file}", text)
-    janino = jvm.org.codehaus.janino
-    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
-    nothing = util.ResourceFinder.EMPTY_RESOURCE_FINDER
-    compiler = janino.Compiler(nothing, janino.ClassLoaderIClassLoader(loader))
-    compiler.setClassFileCreator(util.MapResourceCreator(made))
-    compiler.compile(sources)
-    return [(path, bytes(made.get(path))) for path in made.keySet()]
-
-
-def _jvm(spark: SparkSession) -> Any:
-    return spark._jvm

@@ -11,11 +11,11 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from topwater.errors import StateError
 from topwater.monitor.journal_chunks import MOST
+from topwater.spark.compat import java, java_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,18 +59,18 @@ class JavaHeap:
     def of(spark: SparkSession) -> JavaHeap | None:
         """That of the stateful stage's tasks; None where it can't be known."""
         try:
-            context = spark.sparkContext
-            conf, jvm = context.getConf(), context._jvm
-            master = str(context.master)
-            if jvm is None:
+            jvm = java(spark)
+            if jvm is None:  # over Spark Connect
                 return None
+            context = spark.sparkContext
+            conf, master = context.getConf(), str(context.master)
             if master.startswith("local") and "cluster" not in master:
                 size = jvm.java.lang.Runtime.getRuntime().maxMemory()
                 return JavaHeap(int(size), context.defaultParallelism, "spark.driver.memory")
             given = conf.get("spark.executor.memory", "1g")
             size = jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(given)
             cores, each = (int(conf.get(name, "1")) for name in _CORES)
-        except (PySparkException, Py4JError, AttributeError, TypeError):  # over Spark Connect
+        except (PySparkException, *java_errors(), AttributeError, TypeError):
             return None
         return JavaHeap(int(size), max(1, cores // each), "spark.executor.memory")
 

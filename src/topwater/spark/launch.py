@@ -10,12 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from py4j.protocol import Py4JError
-
 from topwater.errors import QueryError
 from topwater.private_files import make_private_folder
 from topwater.query import TopKQuery
 from topwater.query.identity import require_same_identity
+from topwater.spark.compat import java, java_errors
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
 from topwater.spark.processor import require_same_origin
@@ -74,7 +73,8 @@ def start(
     is first rewritten for those that it has now, and nothing is forgotten; see
     :mod:`topwater.query.identity` and :func:`topwater.spark.rescale`.
     What ends the query later is raised with a note on what to do, where that is known; and while
-    one waits for its end, a source folder that is gone is logged.
+    one waits for its end, a source folder that is gone is logged. Not so over Spark Connect, from
+    where a checkpoint can't be rewritten either, and where paths are those of the server.
 
     Parameters
     ----------
@@ -105,6 +105,8 @@ def start(
         If the rows, the output mode or the sink can't be used.
     StateError
         If the checkpoint belongs to another query, or is of another version, or damaged.
+    EnvironmentProblem
+        If the checkpoint would have to be rewritten, over Spark Connect.
     """
     _check(answers, to, path, mode)
     origin = _origin(answers)
@@ -117,11 +119,12 @@ def start(
     elif origin.query is not None:
         check_heap(spark, (), origin.shards)
     if isinstance(to, str) and path is not None:
-        with contextlib.suppress(Py4JError):  # a path may also be the name of a table
+        with contextlib.suppress(*java_errors()):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
     if not as_it_is:
         rescale(spark, checkpoint, origin.shards, partitions=partitions, query=origin.query)
-    _make_private(str(checkpoint))
+    if java(spark) is not None:  # over Spark Connect the folder is on another machine
+        _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
     writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
@@ -223,10 +226,15 @@ def _origin(answers: DataFrame) -> _Origin:
             metadata = plan.output().apply(number).metadata()
             if metadata.contains(OBSERVED):
                 return _origin_of(json.loads(metadata.getMetadata(OBSERVED).json()))
+    do = "pass what one of them gave"
+    if java(answers.sparkSession) is None:
+        do = (
+            "over Spark Connect keep the column window_end (of standing queries: at), which says so"
+        )
     raise QueryError(
         "these rows were not made by topk() or standing()",
         field="answers",
-        fix="pass what one of them gave, or start these with writeStream",
+        fix=f"{do}, or start these with writeStream",
     )
 
 
@@ -241,8 +249,7 @@ def _origin_of(metadata: Mapping[str, Any]) -> _Origin:
 
 
 def _default_partitions(spark: SparkSession, shards: int) -> int | None:
-    session: Any = spark._jsparkSession
-    return None if session.sessionState().conf().contains(_PARTITIONS) else shards
+    return shards if spark.conf.get(_PARTITIONS, None) is None else None
 
 
 @contextlib.contextmanager
@@ -251,14 +258,12 @@ def shuffle_partitions(spark: SparkSession, wanted: int | None) -> Iterator[None
     if wanted is None:
         yield
         return
-    session: Any = spark._jsparkSession
-    given = session.sessionState().conf().contains(_PARTITIONS)
-    before = spark.conf.get(_PARTITIONS)
+    before = spark.conf.get(_PARTITIONS, None)
     spark.conf.set(_PARTITIONS, str(wanted))
     try:
         yield
     finally:
-        if given:
-            spark.conf.set(_PARTITIONS, str(before))
-        else:
+        if before is None:
             spark.conf.unset(_PARTITIONS)
+        else:
+            spark.conf.set(_PARTITIONS, before)

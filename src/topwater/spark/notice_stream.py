@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from topwater.errors import QueryError
 from topwater.monitor.notice_reader import check_columns, read_notices
 from topwater.monitor.notice_settings import ChangeStream, NoticeSettings, require_notices
 from topwater.monitor.shards import shard_of
 from topwater.query import TopKQuery
+from topwater.spark.compat import arrow_schema
 from topwater.spark.stage_one import PORTIONS, gathered, portion_rows
 from topwater.tables import pack, unpack
 
@@ -73,7 +73,7 @@ def notice_portions(
             fix=f"pass a {what[1]} for both",
         )
     require_notices(query, changes.settings)
-    check_columns(query, changes.settings, to_arrow_schema(frame.schema, timezone="UTC"))
+    check_columns(query, changes.settings, arrow_schema(frame.schema))
     own = changes.settings
     if not own.key and key.composite:
         own = replace(own, key=key.names)

@@ -12,9 +12,9 @@ import pickle
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.streaming.stateful_processor_api_client import StatefulProcessorHandleState
+
+from topwater.spark.compat import is_planning, pickle_by_value, pickled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Variable = tuple[str, tuple[Any, ...]]
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
+pickle_by_value(sys.modules[__name__])
 
 
 class PlannedProcessor(StatefulProcessor):
@@ -44,8 +44,7 @@ class PlannedProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Declare the state where a query is planned; elsewhere, load the processor and begin."""
-        client = handle._statefulProcessorApiClient
-        if client.handle_state == StatefulProcessorHandleState.PRE_INIT:
+        if is_planning(handle):
             for verb, arguments in self._variables:
                 getattr(handle, verb)(*arguments)
         else:
@@ -71,8 +70,8 @@ class PlannedProcessor(StatefulProcessor):
 
 def planned(processor: StatefulProcessor) -> PlannedProcessor:
     """A processor that has not begun, ready for Spark."""
-    packed: bytes = cloudpickle.dumps(processor)  # type: ignore[no-untyped-call]
     handle: Any = _Noted()
+    packed = pickled(processor)
     processor.init(handle)
     return PlannedProcessor(packed, tuple(handle.variables))
 

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.datasource import (
+from pyspark.sql.types import StructType
+
+from topwater.spark.compat import arrow_schema
+from topwater.spark.read_limits import (
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
+    require_limits,
 )
-from pyspark.sql.types import StructType
-
 from topwater.spark.time_columns import zone_of_session
 from topwater.streams import ReplayStream, stream_settings
 from topwater.streams.recordings import UNKNOWN, Portion, Recording, Stretch
@@ -40,6 +41,7 @@ Offset: TypeAlias = dict[str, Any]
 
 def replayed(spark: SparkSession, settings: ReplayStream, schema: str) -> DataFrame:
     """Lines, or the columns of ``schema``, and by how many milliseconds their times are to move."""
+    require_limits("recordings that are replayed", "read them as files, or once")
     spark.dataSource.register(ReplaySource)
     told = json.dumps({"kind": settings.kind, **asdict(settings)})
     reader = spark.readStream.format(FORMAT).option("settings", told)
@@ -130,7 +132,7 @@ class ReplayReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if not isinstance(partition, Played):
             raise TypeError(f"not a partition of this source: {partition!r}")
         if self._settings.format == "parquet":
-            whole = to_arrow_schema(self._schema, timezone="UTC")
+            whole = arrow_schema(self._schema)
             wanted = whole.remove(whole.get_field_index(SHIFT))
             for batch in self._recording.tables(partition.stretch, wanted):
                 yield _with_shift(batch.columns, partition.shift, whole)

@@ -27,7 +27,7 @@ from topwater.monitor.shards import divided_among, require_buckets
 from topwater.query import TopKQuery
 from topwater.query.identity import tuned
 from topwater.spark import folders
-from topwater.spark.folders import names_in
+from topwater.spark.folders import names_in, require_java
 from topwater.spark.standing_processor import STATE as STANDING
 from topwater.spark.state import Stored, checked, has_state, read_journals
 from topwater.spark.state_writer import ShardJournals, StoredValue, write_state
@@ -102,10 +102,13 @@ def rescale(
     ------
     StateError
         If there is no state of a top-k query in it, or one that can't be changed so.
+    EnvironmentProblem
+        Over Spark Connect, from where the files of a checkpoint can't be changed.
     """
     whole_of(shards, "shards", 1, fix="give the number of shards that the query is to have")
     require_buckets(shards)
     folder = str(checkpoint)
+    require_java(spark, f"{folder} can't be rewritten for other shards or settings")
     finish(spark, folder)
     stored = _read(spark, folder)
     before = _query_of(stored)
@@ -150,7 +153,8 @@ def _query_of(stored: Stored) -> TopKQuery | None:
 def finish(spark: SparkSession, checkpoint: str) -> None:
     """Put a new checkpoint in its place, if a run was stopped just before doing so."""
     made = _beside(checkpoint)
-    if not folders.is_there(spark, checkpoint) and folders.is_there(spark, made):
+    # The usual case first: over Spark Connect a folder that is there is listed as a whole.
+    if folders.is_there(spark, made) and not folders.is_there(spark, checkpoint):
         folders.move(spark, made, checkpoint)
 
 

@@ -9,11 +9,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
 from topwater.errors import known_fix
+from topwater.spark.compat import java_errors, plan_in_java, query_in_java
 from topwater.spark.folders import is_there
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class RunningQuery(StreamingQuery):
         """The same query; one that is not in this process' Java stays as it is."""
         if type(query) is not StreamingQuery:
             return query
-        return RunningQuery(query._jsq, answers.sparkSession, source_folders(answers))
+        return RunningQuery(query_in_java(query), answers.sparkSession, source_folders(answers))
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802
         """Wait until the query ends, or for some seconds: then whether it has."""
@@ -90,7 +90,7 @@ class RunningQuery(StreamingQuery):
 
     def missing_folders(self) -> list[str]:
         """Those of the folders with files to come that are not there."""
-        with contextlib.suppress(Py4JError):
+        with contextlib.suppress(*java_errors()):
             return [each for each in self._folders if not is_there(self._spark, each)]
         return []  # Java is gone, and says so elsewhere
 
@@ -112,13 +112,13 @@ def source_folders(rows: DataFrame) -> list[str]:
 
 
 def plan_of(rows: DataFrame) -> Any:
-    """How Spark makes some rows: the last step, above all others."""
-    return rows._jdf.queryExecution().analyzed()
+    """How Spark makes some rows: the last step, above all others; None over Spark Connect."""
+    return plan_in_java(rows)
 
 
 def nodes_of(plan: Any) -> Iterator[Any]:
-    """The nodes of a plan, from the last step to the first."""
-    todo = [plan]
+    """The nodes of a plan, from the last step to the first; none of no plan."""
+    todo = [] if plan is None else [plan]
     while todo:
         node = todo.pop()
         yield node

@@ -16,19 +16,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf
 from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from topwater.errors import EnvironmentProblem
+from topwater.spark import compat
 from topwater.spark.java import find_java, shim
 from topwater.spark.run_folder import run_folder
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from pyspark import SparkContext
 
 _STATE = "org.apache.spark.sql.execution.streaming"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -226,13 +228,13 @@ def _log_to_file(conf: SparkConf, folder: Path, log: Path) -> None:
 
 def _not_in_ours(_: logging.LogRecord) -> bool:
     """Whether another context is active than the one that is to be quiet."""
-    return _Ours.context is None or SparkContext._active_spark_context is not _Ours.context
+    return _Ours.context is None or compat.active_context() is not _Ours.context
 
 
 def _start(conf: SparkConf, log: Path | None) -> None:
     """Start Java and the Spark context, with both outputs of Java going to ``log``."""
     size = log.stat().st_size if log is not None and log.exists() else 0
-    had_java = SparkContext._gateway is not None
+    had_java = compat.gateway() is not None
     try:
         _Ours.context = _context(conf, log)
     except PySparkRuntimeError as error:
@@ -248,23 +250,15 @@ def _start(conf: SparkConf, log: Path | None) -> None:
         ) from error
     finally:
         if not had_java:
-            _Ours.java = SparkContext._gateway
+            _Ours.java = compat.gateway()
 
 
 def _context(conf: SparkConf, log: Path | None) -> SparkContext:
     if log is None:
-        return SparkContext(conf=conf)
+        return compat.new_context(conf)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as sink:
-        # The workers that Spark starts inherit these too: what they print is not log4j's.
-        gateway = SparkContext._gateway or launch_gateway(  # type: ignore[no-untyped-call]
-            conf, {"stdout": sink, "stderr": sink}
-        )
-    context = SparkContext(conf=conf, gateway=gateway)
-    # Its server of accumulators prints a traceback if Java goes first, and does no more.
-    if (server := getattr(context, "_accumulatorServer", None)) is not None:
-        server.handle_error = lambda *_: None
-    return context
+        return compat.new_context(conf, sink)
 
 
 @contextlib.contextmanager
@@ -293,7 +287,7 @@ def end_session(spark: SparkSession) -> None:
 
 def kill_java() -> bool:
     """End Java as it is, so that every call to it fails at once; whether there was one to end."""
-    process: Any = getattr(SparkContext._gateway, "proc", None)
+    process: Any = getattr(compat.gateway(), "proc", None)
     if process is None or process.poll() is not None:
         return False
     process.kill()
@@ -348,7 +342,7 @@ def not_of_py4j(record: logging.LogRecord) -> bool:
 
 def _stop_java() -> None:
     """Stop what :func:`session` started, and nothing else."""
-    active = SparkContext._active_spark_context
+    active = compat.active_context()
     if active is not None and active is not _Ours.context:
         return
     if active is not None:

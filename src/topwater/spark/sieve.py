@@ -2,8 +2,8 @@
 
 The copy from Java to Python costs more than all else that is done with a row. Where a score is
 fixed at arrival, and Java can compute it, only each pane's k best have to cross: a few hundred
-rows out of millions. ``Sieve.java`` picks them. It is compiled when it is first used, by the
-compiler that is part of Spark, and sent to the executors as a jar.
+rows out of millions. ``Sieve.java`` picks them; :mod:`topwater.spark.java_classes` sends it to the
+executors, compiled.
 
 The contract that decides is that of :mod:`topwater.spark.stage_one` for ``take="each"``, and it
 holds pane by pane and task by task: whatever ties with the k-th best is kept, so who wins a tie

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from topwater.errors import AFRESH, StateError
+from topwater.spark.read_limits import ReadAllAvailable, ReadLimit, require_limits
 from topwater.streams import MqttStream, SocketStream, stream_settings
 from topwater.streams.spool import Spool, messages
 from topwater.streams.spool_feed import Feed
@@ -41,6 +41,7 @@ _COLUMNS = pa.schema(
 
 def spooled(spark: SparkSession, settings: MqttStream | SocketStream) -> DataFrame:
     """Payloads, topics and when they came, after a first connection that shows that it works."""
+    require_limits(f"streams from {settings.kind}", "let a broker write files, or use Kafka")
     with Spool(settings.spool) as spool:
         _feed(settings, spool).check()
     spark.dataSource.register(SpooledSource)

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -21,6 +20,7 @@ from topwater.monitor.snapshot import Description, Kept, describe
 from topwater.monitor.stored_journal import NO_MAP, StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.spark.chunk_map import CHUNKS
+from topwater.spark.compat import java_errors
 from topwater.spark.folders import names_in
 from topwater.spark.processor import STATE
 from topwater.spark.session import require
@@ -290,11 +290,11 @@ def checked(spark: SparkSession, checkpoint: str | Path) -> str:
     """The checkpoint, if there is one and a micro-batch was finished with it."""
     require(spark)
     checkpoint = str(checkpoint)
+    if was_used(spark, checkpoint):
+        return checkpoint
     if not names_in(spark, checkpoint):
         raise StateError(f"there is no checkpoint in {checkpoint}", fix=_FIX)
-    if not was_used(spark, checkpoint):
-        raise _unfinished(checkpoint)
-    return checkpoint
+    raise _unfinished(checkpoint)
 
 
 def was_used(spark: SparkSession, checkpoint: str) -> bool:
@@ -391,14 +391,14 @@ def _operators(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
 def _readable(checkpoint: str) -> Iterator[None]:
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, *java_errors()) as error:
         raise StateError(
             f"the state in {checkpoint} can't be read: {_cause(error)}",
             fix=f"restore it from a copy, or {AFRESH}",
         ) from error
 
 
-def _cause(error: PySparkException | Py4JError) -> str:
+def _cause(error: Exception) -> str:
     told = str(getattr(error, "java_exception", error)).strip()
     return told.splitlines()[0] if told else type(error).__name__
 

@@ -18,7 +18,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from topwater.errors import BatchError, QueryError
@@ -37,6 +36,7 @@ from topwater.query.answer_columns import AnswerColumns
 from topwater.query.keyed_query import forms_of as forms_inside
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.spark.compat import arrow_schema
 from topwater.spark.extra_columns import Extras
 from topwater.spark.file_source import Files, active_session, used
 from topwater.spark.file_source import stream as files_stream
@@ -298,7 +298,7 @@ def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
         # What is missing is told with all that there is, whatever Arrow makes of it.
         return pa.schema([(name, pa.null()) for name in events.columns])
     found = StructType([column for column in events.schema if column.name in names])
-    return to_arrow_schema(found, timezone="UTC")
+    return arrow_schema(found)
 
 
 def _forms(columns: pa.Schema, query: TopKQuery) -> tuple[KeyForm, KeyForm | None]:
