@@ -47,6 +47,7 @@ from topwater.spark.key_expressions import key_inside
 from topwater.spark.notice_stream import notice_portions
 from topwater.spark.packed_rows import FIGURES, merged, packed_schema
 from topwater.spark.planned_processor import planned
+from topwater.spark.planned_rankings import OBSERVED, observed_name
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.repeated_rows import repeated
 from topwater.spark.session import require
@@ -55,7 +56,7 @@ from topwater.spark.shipping import parcel
 from topwater.spark.stage_one import reduced
 from topwater.spark.time_columns import with_instants
 from topwater.spark.workers import own_workers
-from topwater.validation import checked_call, whole_of
+from topwater.validation import checked_call, text_of, whole_of
 from topwater.windows import millis
 
 if TYPE_CHECKING:
@@ -68,9 +69,6 @@ if TYPE_CHECKING:
     from topwater.monitor.source_table import Sources
     from topwater.protocols import Source
     from topwater.query import TopKQuery
-
-OBSERVED = "topwater"
-"""The name of the metrics that Spark observes, and of what a result's schema says of its query."""
 
 
 @checked_call()
@@ -85,6 +83,7 @@ def topk(
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
     changes: ChangeStream | DataFrame | None = None,
+    name: str = "",
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
@@ -130,6 +129,9 @@ def topk(
         A stream of notices of what changed at the source, or a :class:`~topwater.ChangeStream` that
         says how they are written. They move no time; each counts for the windows that close at its
         time or later. What became of them is in the figures of the windows, as ``notices``.
+    name
+        Of this ranking, where a query has several: metrics and errors call it so, its state belongs
+        to it, and it has Python workers of its own.
 
     Returns
     -------
@@ -156,7 +158,14 @@ def topk(
     given = one_of(source, sources)
     columns = AnswerColumns.of(query)
     found = _answered(
-        events, query, given, shards=shards, late_rows=late_rows, idle=idle, changes=told
+        events,
+        query,
+        given,
+        shards=shards,
+        late_rows=late_rows,
+        idle=idle,
+        changes=told,
+        name=name,
     )
     frames = Frames(found.query, columns, found.extras, late_rows)
     return found.marked(frames.given(found.rows, wanted))
@@ -215,9 +224,12 @@ def _answered(
     idle: int | str | timedelta | None = None,
     origin: str = "",
     changes: ChangeStream | None = None,
+    name: str = "",
 ) -> _Answered:
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
+    if name != "":
+        text_of(name, "name")
     asked, given = query, _columns(events, query)
     key, group = _forms(given, query)
     query = inner_query(query, key, group)
@@ -235,7 +247,8 @@ def _answered(
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
-    settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
+    settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "run": run}
+    settings |= {"origin": origin, "name": name}
     if remote is not None:
         settings["source"] = parcel(remote.source, spark)
     extras = Extras.of(query, labels, None if remote is None else remote.source)
@@ -255,10 +268,11 @@ def _answered(
         portions = portions.union(told)
         settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
+    about = {"query": query.to_json(), "shards": shards, "origin": origin, "name": name}
     if not bounded:
         # One column. To plan a sum of each figure takes Spark milliseconds in every micro-batch.
-        rows = rows.observe(OBSERVED, F.collect_list(FIGURES).alias(FIGURES))
-    about = {"query": query.to_json(), "shards": shards, "origin": origin}
+        figures = F.collect_list(FIGURES).alias(FIGURES, metadata={OBSERVED: about})
+        rows = rows.observe(observed_name(name), figures)
     return _Answered(rows, query, extras, about)
 
 
@@ -275,7 +289,7 @@ def _ranked(
     workers = partial(own_workers, spark) if settings["run"] else lambda _: contextlib.nullcontext()
     joint = has_joint_ranking(query, shards)
     plain = settings | {"source": None, "changes": ""} if joint else settings
-    with workers("monitors"):
+    with workers(_stage_name("monitors", settings["name"])):
         processor = MonitorProcessor(query.to_json(), late=late, **plain)
         keyed = placed(portions, shards).groupBy(PLACE)
         rows = keyed.transformWithState(planned(processor), schema, "Append", "None")
@@ -284,9 +298,14 @@ def _ranked(
     # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
     if not joint:
         return rows.repartition(1).mapInArrow(partial(merged, query), schema)
-    with workers("joint ranking"):
+    with workers(_stage_name("joint ranking", settings["name"])):
         ranking = JointProcessor(query.to_json(), **settings)
         return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
+
+
+def _stage_name(stage: str, name: str) -> str:
+    """Rankings with a name don't share their workers with others."""
+    return f"{stage} of {name}" if name else stage
 
 
 def _columns(events: DataFrame | Files, query: TopKQuery) -> pa.Schema:
