@@ -158,21 +158,22 @@ def rspql(
     [{'sensor': 'x:b', 'value': 7.0}]
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.plan.projection import window_outputs
+    from topwater.rspql.plan.projection import settled, window_outputs
     from topwater.rspql.rdf.window_join import with_true_times
     from topwater.rspql.registration import data_of, plan_of, source_of, streams_of
 
     plan, asked = plan_of(text, services, allow, files)
     source = source_of(plan, asked)
     given = streams_of(plan, streams)
-    read = _window_by_window if plan.joins_windows else _matched
+    read = _window_by_window if plan.by_window else _matched
     tables = read(plan, given, data_of(plan, files))
     several = source if isinstance(source, dict) else None
     one = None if isinstance(source, dict) else source
     answers = run(plan.query(), tables, source=one, sources=several)
-    if plan.joins_windows:
+    if plan.by_window:
         answers = with_true_times(plan, answers)
-    return window_outputs(plan, _single(plan, answers))
+    ranked = (settled(plan, answer) for answer in _single(plan, answers))
+    return window_outputs(plan, ranked)
 
 
 def _single(plan: Plan, answers: Iterator[Answer]) -> Iterator[Answer]:
@@ -203,7 +204,7 @@ def _matched(
 def _window_by_window(
     plan: Plan, streams: Mapping[URIRef, Events], data: StaticData | None
 ) -> Iterator[pa.Table]:
-    """The binding tables of windows that are joined."""
+    """The binding tables of windows that are made whole first."""
     from topwater.rspql.rdf.window_join import WindowJoin
 
     join = WindowJoin(plan, data)

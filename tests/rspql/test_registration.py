@@ -20,7 +20,6 @@ from topwater.rspql.rdf.keyed_source import KeySource
 from topwater.rspql.registration import (
     TermSource,
     plan_of,
-    require_one_event,
     service_kind,
     source_for,
     source_of,
@@ -256,11 +255,3 @@ FROM NAMED WINDOW :w ON :s [RANGE PT1M]
 WHERE { WINDOW :w { ?u :p ?n } SERVICE :b { ?u :f ?f } }
 ORDER BY DESC(?score) LIMIT 2
 """
-
-
-def test_a_host_that_sees_each_event_alone_refuses_to_join_windows(plan: Plan) -> None:
-    require_one_event(plan)
-    two = asked("?s", "WINDOW :w { ?s :v ?v } WINDOW :w { ?s :q ?f }", REST)
-    with pytest.raises(QueryError, match="matched alone") as caught:
-        require_one_event(two)
-    assert "topwater.local.rspql" in caught.value.fix

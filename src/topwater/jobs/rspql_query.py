@@ -90,11 +90,9 @@ def _check_files(written: Written, path: Path, plan: Plan, files: Mapping[str, P
 def _planned(path: Path, services: Mapping[str, Any], files: Mapping[str, Path]) -> Plan:
     """What the query says, if Spark can do it."""
     from topwater.rspql import parse
-    from topwater.rspql.registration import require_one_event
 
     try:
         plan = parse(text_of(path, "the query"), services=services, files=files)
-        require_one_event(plan)
     except QueryError as error:
         fix = _PASS_FILE.sub(_FIX_FILE, _PASS.sub(_FIX, error.fix))
         raise QueryError(f"{path}, {error.problem}", fix=fix) from None

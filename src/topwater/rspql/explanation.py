@@ -25,7 +25,18 @@ from topwater.rspql.plan.condition_kinds import (
     SameTerm,
     Text,
 )
-from topwater.rspql.plan.plan import TEXT, Bind, EventPattern, Fixed, Holds, Plan, Service, Triple
+from topwater.rspql.plan.further_conditions import FURTHER
+from topwater.rspql.plan.plan import (
+    TEXT,
+    Bind,
+    Derived,
+    EventPattern,
+    Fixed,
+    Holds,
+    Plan,
+    Service,
+    Triple,
+)
 from topwater.rspql.query_text import parse
 from topwater.show.explain import Explanation, Step, Wording, explanation, window_line
 
@@ -130,7 +141,8 @@ def _repeated(pattern: EventPattern) -> dict[Identifier, list[Identifier]]:
 
 def _keys(plan: Plan) -> str:
     """What tells items apart, as variables."""
-    return " and ".join(f"?{name}" for name in dict.fromkeys(plan.keys))
+    names = dict.fromkeys(name for name in plan.keys if not name.startswith(FURTHER))
+    return " and ".join(f"?{name}" for name in names)
 
 
 def _headline(plan: Plan) -> str:
@@ -154,6 +166,10 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     if plan.joins_services and plan.conditions:
         yield Step("where", tuple(condition_text(each, plan) for each in plan.conditions))
     yield Step("score", tuple(_score(plan)))
+    if plan.by_window and not plan.joins_windows:
+        panes = windows_of(plan.windows[0]).panes_per_window
+        most = f"{plan.k} × {panes} = {plan.k * panes:,}"
+        yield Step("list", (f"at most k of each pane: {most} solutions, however many come",))
     yield Step("answer", tuple(_answer(plan)))
 
 
@@ -200,6 +216,8 @@ def pattern_lines(pattern: EventPattern, plan: Plan) -> Iterator[str]:
             stream = isinstance(bind.term, Variable)
             told = "the stream's name" if stream else _term(bind.term, plan)
             yield f"?{bind.variable} = {told}"
+        elif isinstance(bind, Derived):
+            yield f"?{bind.variable} = {bind.part.upper()}(?{bind.of})"
         elif isinstance(bind, Bind) and not bind.variable.startswith("="):
             yield f"?{bind.variable} = {bind.formula}"
     for condition in pattern.filters:
@@ -234,8 +252,23 @@ def _readable(formula: str) -> str:
 def _score(plan: Plan) -> Iterator[str]:
     items = "; every solution is an item" if plan.take == "each" else ""
     yield f"{_readable(plan.score)}, the {plan.order} first{items}"
+    if plan.then:
+        yield f"then {'; '.join(_further(plan))}"
     for condition in () if plan.joins_services else plan.conditions:
         yield f"where {condition_text(condition, plan)}"
+
+
+def _further(plan: Plan) -> Iterator[str]:
+    """What decides between equal scores, and which of it comes first."""
+    parts = [part for each in plan.patterns for part in (each, *each.parts)]
+    made = {b.variable: b.formula for part in parts for b in part.binds if isinstance(b, Bind)}
+    for by, largest in plan.then:
+        if by.role == "key":
+            name = by.variable
+            told = _readable(made[name]) if name.startswith(FURTHER) else f"?{name}"
+        else:
+            told = plan.score if by.role == "score" else _readable(by.formula)
+        yield f"{told}, the {'largest' if largest else 'smallest'} first"
 
 
 def _remote(plan: Plan, refresh: RefreshSettings) -> Iterator[str]:
@@ -346,6 +379,7 @@ def _differences(plan: Plan) -> Iterator[str]:
                 )
     if plan.windows[0].by == "count":
         yield "windows count solutions of the pattern, not triples"
-    yield "equal scores are ranked by age, the younger first, where SPARQL leaves it open"
+    equal = "what is equal in all of ORDER BY is" if plan.then else "equal scores are"
+    yield f"{equal} ranked by age, the younger first, where SPARQL leaves it open"
     for graph in plan.static:
         yield f"FROM {shown(graph, plan.prefixes)} is read by no pattern"

@@ -136,24 +136,6 @@ def streams_of(plan: Plan, given: Mapping[str, Any]) -> dict[URIRef, Any]:
     return {URIRef(name): known[str(name)] for name in names}
 
 
-def require_one_event(plan: Plan) -> None:
-    """Refuse to join windows, for a host that sees each event alone.
-
-    Raises
-    ------
-    QueryError
-        If the plan does, with the place of the second block.
-    """
-    if plan.joins_windows:
-        document = Document(plan.text)
-        blocks = [token.start for token in document.tokens if token.word in ("WINDOW", "STREAM")]
-        document.fail(
-            "WINDOW blocks are joined, which Spark does not do: there each event is matched alone",
-            blocks[-1],
-            "run it in Python, topwater.local.rspql; triples of one event go into one block",
-        )
-
-
 def _by_name(given: Mapping[str, Any], plan: Plan, field: str) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise QueryError(

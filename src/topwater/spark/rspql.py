@@ -140,15 +140,20 @@ def rspql(
         missing or of the wrong type; before anything starts.
     """
     # Here, so that only those who use RSP-QL wait for its parser.
-    from topwater.rspql.registration import data_of, plan_of, require_one_event, source_of
+    from topwater.rspql.registration import data_of, plan_of, source_of
     from topwater.spark.rspql_output import shown_rows
-    from topwater.spark.rspql_streams import bindings_of
+    from topwater.spark.rspql_streams import bindings_of, opened
+    from topwater.spark.rspql_windows import in_true_time, whole_windows
 
     plan, asked = plan_of(text, services, allow, files)
-    require_one_event(plan)
     source = source_of(plan, asked)
-    bindings = bindings_of(spark, plan, streams, data_of(plan, files))
+    data = data_of(plan, files)
+    if plan.by_window:
+        bindings = whole_windows(spark, plan, opened(spark, plan, streams), data, idle)
+        idle = None
+    else:
+        bindings = bindings_of(spark, plan, streams, data)
     answers = answer_frame(
         bindings, plan.query(), source, shards=shards, idle=idle, origin=plan.origin
     )
-    return shown_rows(answers, plan)
+    return shown_rows(in_true_time(answers, plan) if plan.by_window else answers, plan)

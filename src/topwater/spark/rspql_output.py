@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812
@@ -14,7 +15,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from pyspark.sql.types import DoubleType, StringType, StructField, StructType
 
 from topwater.rspql.plan.plan import Plan
-from topwater.rspql.plan.projection import Rows, Solution, constructed, difference, shown
+from topwater.rspql.plan.projection import (
+    Rows,
+    Solution,
+    best_rows,
+    constructed,
+    difference,
+    shown,
+)
 from topwater.rspql.registration import require_single
 from topwater.spark.extra_columns import REMOTES, TEXTS, both_of
 from topwater.spark.planned_processor import planned
@@ -33,6 +41,8 @@ _PLACE = "place"
 
 def shown_rows(answers: DataFrame, plan: Plan) -> DataFrame:
     """The rows that the query asks for, from those of :func:`topwater.spark.topk`."""
+    if plan.then:
+        answers = answers.mapInArrow(partial(_settled, plan), answers.schema)
     if plan.form == "construct":
         schema = _schema(answers, {TRIPLES: StringType()}, per_row=False)
         rows = answers.mapInArrow(partial(_constructs, plan), schema)
@@ -102,6 +112,39 @@ def _require_single(plan: Plan, table: pa.Table) -> None:
         require_single(plan, {name for each in told for name, _ in each or ()})
 
 
+def _settled(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The k best rows of each window by all conditions, of which one micro-batch holds all."""
+    set_modules_aside()
+    parts = list(batches)
+    if not parts:
+        return
+    table = pa.Table.from_batches(parts)
+    ranked, scores = (table.column(name).to_pylist() for name in ("rank", "score"))
+    order: list[int] = []
+    ranks: list[int | None] = []
+    for rows in _windows(table):
+        there = np.array([row for row in rows if ranked[row] is not None], np.int64)
+        best = best_rows(
+            plan,
+            [scores[row] for row in there],
+            lambda at, there=there: _rows(plan, table.take(there[at])),  # type: ignore[misc]
+        )
+        order += there[best].tolist() or rows[:1]
+        ranks += range(1, len(best) + 1) if best else [None]
+    place = table.column_names.index("rank")
+    found = table.take(order)
+    rank = pa.array(ranks, found.schema.field("rank").type)
+    yield from found.set_column(place, "rank", rank).combine_chunks().to_batches()
+
+
+def _windows(table: pa.Table) -> list[list[int]]:
+    """The rows of each window, in their order."""
+    windows: dict[Any, list[int]] = {}
+    for row, closes in enumerate(table.column("window_end").cast(pa.int64()).to_pylist()):
+        windows.setdefault(closes, []).append(row)
+    return list(windows.values())
+
+
 def _selects(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     set_modules_aside()
     kinds = {
@@ -129,15 +172,14 @@ def _constructs(plan: Plan, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Re
     _require_single(plan, table)
     columns = shown(plan, _rows(plan, table))
     solutions: list[Solution] = list(zip(*columns.values(), strict=True))
-    windows: dict[Any, list[int]] = {}
-    for row, closes in enumerate(table.column("window_end").cast(pa.int64()).to_pylist()):
-        windows.setdefault(closes, []).append(row)
+    windows = _windows(table)
+    ends = table.column("window_end").cast(pa.int64())
     ranked = table.column("rank").to_pylist()
     texts = []
-    for closes, rows in windows.items():
+    for rows in windows:
         mine = [solutions[row] for row in rows if ranked[row] is not None]
-        texts.append("\n".join(constructed(plan, mine, str(closes // 1_000))))
-    first = table.take([rows[0] for rows in windows.values()])
+        texts.append("\n".join(constructed(plan, mine, str(ends[rows[0]].as_py() // 1_000))))
+    first = table.take([rows[0] for rows in windows])
     rest = {name: first.column(name) for name in first.column_names}
     for name in (*_OURS, *_ROWWISE, TRIPLES):
         rest.pop(name, None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,17 +22,18 @@ from pyspark.sql.types import (
 
 from topwater.errors import QueryError
 from topwater.rspql import Plan, full_name
-from topwater.rspql.plan.plan import SILENT, TIME
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import Matcher
 from topwater.rspql.rdf.static_data import StaticData
 from topwater.rspql.registration import streams_of
 from topwater.spark.rspql import Mapped, Rdf, Stream
+from topwater.spark.rspql_windows import binding_schema
 from topwater.spark.score_columns import quoted
 from topwater.spark.workers import set_modules_aside
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
+    from rdflib.term import URIRef
 
 
 def _require_session(spark: SparkSession, events: DataFrame) -> None:
@@ -48,27 +49,24 @@ def bindings_of(
 ) -> DataFrame:
     """The binding tables of all streams that the query reads, as one."""
     tables: list[DataFrame] = []
+    schema = binding_schema(plan, "timestamp")
+    for name, reading, events in opened(spark, plan, given):
+        matcher = Matcher.of(plan, name, reading, data)
+        tables.append(events.mapInArrow(partial(_matches, matcher, len(tables)), schema))
+    return reduce(DataFrame.union, tables)
+
+
+def opened(
+    spark: SparkSession, plan: Plan, given: Mapping[str, Stream]
+) -> list[tuple[URIRef, Documents | Columns, DataFrame]]:
+    """The streams that the query reads: by name how they are written, and the columns needed."""
+    found = []
     for name, stream in streams_of(plan, given).items():
         reading = _reading(stream, plan)
         events = stream if isinstance(stream, DataFrame) else stream.events
-        matcher = Matcher.of(plan, name, reading, data)
-        schema = ", ".join(
-            [
-                f"`{TIME}` timestamp",
-                f"`{plan.key}` string",
-                *(f"`{n}` double" for n in plan.numbers),
-                *(f"`{n}` string" for n in plan.texts),
-                f"`{SILENT}` boolean",
-            ]
-        )
-        columns = _checked(events, reading, str(name))
-        matches = partial(_matches, matcher, len(tables))
-        tables.append(events.select(*columns).mapInArrow(matches, schema))
-    whole = tables[0]
-    for table in tables[1:]:
-        whole = whole.union(table)
-    _require_session(spark, whole)
-    return whole
+        _require_session(spark, events)
+        found.append((name, reading, events.select(*_checked(events, reading, str(name)))))
+    return found
 
 
 def _reading(stream: Stream, plan: Plan) -> Documents | Columns:
@@ -134,7 +132,7 @@ def _matches(
 ) -> Iterator[pa.RecordBatch]:
     set_modules_aside()
     key = " ".join(matcher.keys)
-    scope, count = f"{stream}x{_task()}x", 0
+    scope, count = f"{stream}x{task_of()}x", 0
     for batch in batches:
         found = matcher.match(pa.Table.from_batches([batch]), scope, count)
         count += batch.num_rows
@@ -144,7 +142,7 @@ def _matches(
         yield from found.combine_chunks().to_batches()
 
 
-def _task() -> str:
+def task_of() -> str:
     """Which part of which micro-batch this is: the same if it runs again."""
     task = TaskContext.get()
     if task is None:

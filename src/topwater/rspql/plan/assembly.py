@@ -28,9 +28,19 @@ from topwater.rspql.plan.formula_names import (
     renamed_condition,
     renamed_tree,
 )
+from topwater.rspql.plan.further_conditions import FURTHER, bound_further, split_further
 from topwater.rspql.plan.group_by import Grouping
 from topwater.rspql.plan.monotonicity import is_monotone, require_monotone
-from topwater.rspql.plan.plan import TEXT, Bind, Fixed, Plan, Refresh, StreamWindow
+from topwater.rspql.plan.plan import (
+    TEXT,
+    Bind,
+    Derived,
+    Fixed,
+    Holds,
+    Plan,
+    Refresh,
+    StreamWindow,
+)
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_values import ServiceValues, latest_terms
 from topwater.rspql.plan.shown_items import Showing
@@ -74,6 +84,7 @@ class Composer:
         self._require_present(having)
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
+        outputs |= self._further(formulas, grouping)
         self._bind_choices([*map(columns, (score, *outputs.values())), *map(names_in, having)])
         having = [self._numeric(each) for each in having]
         outputs = self.remote.settle(columns(score).union(*map(names_in, having)), outputs)
@@ -85,6 +96,7 @@ class Composer:
         trees = {name: renamed_tree(node, renamed) for name, node in outputs.items()}
         showing = Showing(self.document, self.layers, self.where, self.remote.all, score)
         projection, keys = showing.projection(trees, take, services)
+        projection, then = split_further(projection, self.layers.then)
         conditions = tuple(self._item_condition(each, renamed) for each in having)
         plan = Plan(
             text=self.document.text,
@@ -108,8 +120,31 @@ class Composer:
             template=tuple(self.layers.template or ()),
             refresh=self._refresh(bool(services)),
             errors={} if grouping is None else grouping.errors_of(take),
+            then=then,
         )
         return with_kinds(self._checked(plan, score))
+
+    def _further(self, formulas: Formulas, grouping: Grouping | None) -> dict[str, Node]:
+        """What decides between equal scores, as if it were shown."""
+        found = {
+            f"{FURTHER}{number}": formulas.node(expression)
+            for number, (expression, _) in enumerate(self.layers.then, 1)
+        }
+        if found and self.remote:
+            self._fail(
+                "ORDER",
+                "ORDER BY has more than one condition, and values are looked up: which are worth "
+                "it is weighed for one score",
+                "put all into one expression; equal scores are ranked the younger first",
+            )
+        if grouping is None:
+            for node in found.values():
+                self._require_stream(columns(node) - {*self.walker.choices})
+            self._bind_choices(map(columns, found.values()))
+            terms = self.where.stream_variables()
+            self.where.patterns, found = bound_further(self.where.patterns, found, terms)
+            self.stream |= self.where.stream_variables()
+        return found
 
     def _formulas(self, grouping: Grouping | None) -> Formulas:
         """Of what is ranked: of groups, or of single solutions."""
@@ -187,7 +222,7 @@ class Composer:
             bound = with_casts(variables(replace(pattern, binds=())))
             for bind in pattern.binds:
                 if not isinstance(bind, Fixed):
-                    word = "BIND" if isinstance(bind, Bind) else "IF"
+                    word = "IF" if isinstance(bind, Holds) else "BIND"
                     self._require(bound, uses(bind), word)
                 bound |= with_casts({bind.variable})
             for condition in pattern.filters:
@@ -354,9 +389,14 @@ class Composer:
         ]
         parts = [part for each in plan.patterns for part in (each, *each.parts)]
         made = {b.variable: b for each in parts for b in each.binds if isinstance(b, Bind)}
+        texts = {b.variable for each in parts for b in each.binds if isinstance(b, Derived)}
         waiting = [variable_in(name) for name in plan.numbers]
         while waiting:
             name = waiting.pop()
+            if name in texts:
+                self._fail_variable(
+                    name, f"?{name} is a text or an IRI, and never a number", "rank by a number"
+                )
             if name in made:
                 waiting += map(variable_in, parse(made.pop(name).formula).columns)
             elif all(name in each for each in nodes):

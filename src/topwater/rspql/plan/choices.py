@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from topwater.rspql.plan.condition_kinds import AllOf, AnyOf, Compare, Condition, Not
-from topwater.rspql.plan.plan import Bind, EventPattern, Fixed, Holds
+from topwater.rspql.plan.plan import Bind, Binding, Derived, EventPattern, Fixed, Holds
 from topwater.scoring.expressions import Call, Expression, Name, Node, Number, parse
 
 Choices: TypeAlias = "dict[str, Condition | Node]"
@@ -59,12 +59,12 @@ def variables_behind(names: Iterable[str], choices: Choices) -> set[str]:
     return ({*names} | inner) - {*added}
 
 
-def uses(bind: Bind | Fixed | Holds) -> set[str]:
+def uses(bind: Binding) -> set[str]:
     """The names that a bind is made of."""
     from topwater.rspql.plan.conditions import names_in
 
-    if isinstance(bind, Fixed):
-        return set()
+    if isinstance(bind, Fixed | Derived):
+        return set() if isinstance(bind, Fixed) else {bind.of}
     return {*parse(bind.formula).columns} if isinstance(bind, Bind) else names_in(bind.condition)
 
 

@@ -18,27 +18,37 @@ from topwater.windows import FARTHEST, Windows
 BOUNDED = "panes+n"
 """The list that remembers k + spare keys of each window, and not the window."""
 
+ALL = 2**31 - 1
+"""As many as there are, where more than the score decides which are the k best."""
+
 
 def compiled(plan: Plan) -> TopKQuery:
     """The query that a plan describes.
 
-    Where windows are joined, it sees the query's windows end to end, and time as whoever joins them
-    tells it.
+    Where windows are made whole before, it sees the query's windows end to end, and time as whoever
+    makes them tells it.
     """
-    window = plan.windows[0]
+    window, whole = plan.windows[0], plan.by_window
+    cut = whole and plan.take == "each"
     return TopKQuery(
         key=plan.key,
         time=TIME if window.by == "time" else None,
-        window=Windows(window.width, window.width) if plan.joins_windows else windows_of(window),
-        jump=FARTHEST if plan.joins_windows else None,
+        window=Windows(window.width, window.width) if whole else windows_of(window),
+        jump=FARTHEST if whole else None,
         score=Formula(score_text(plan), order=plan.order),
-        k=plan.k,
+        k=ALL if plan.then and not cut else plan.k,
         take=plan.take,
-        list=BOUNDED if is_bounded(plan) else None,
+        list=_list(plan),
         refresh=_refresh(plan),
         where=where_of(plan) if plan.joins_services else None,
         heartbeat=SILENT,
     )
+
+
+def _list(plan: Plan) -> str | None:
+    if is_bounded(plan):
+        return BOUNDED
+    return "recompute" if plan.then and plan.take == "each" and not plan.by_window else None
 
 
 def _refresh(plan: Plan) -> RefreshSettings | dict[str, Any] | None:

@@ -11,7 +11,7 @@ from rdflib.term import Variable
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.choices import Choices
 from topwater.rspql.plan.formula_names import free_name
-from topwater.rspql.plan.plan import TEXT, Bind, Pick
+from topwater.rspql.plan.plan import TEXT, Bind, Binding, Derived, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
@@ -113,6 +113,12 @@ class Grouping:
             return self._of_remote(kind, node)
         if kind == "Sample":
             return self._sample(node)
+        if kind == "Count" and isinstance(node, Name) and node.name in self._derived():
+            self._fail(
+                kind,
+                f"COUNT(?{node.name}) leaves out where ?{node.name} has no value",
+                "count what it is made of, or COUNT(*)",
+            )
         if kind == "Count" and node is not None and self._may_fail(node):
             return self._count_bound(node, str(aggregate.res))
         if kind not in _FUNCTIONS:
@@ -126,12 +132,18 @@ class Grouping:
             return True
         computed = {
             bind.variable
-            for pattern in self._where.patterns
-            for part in (pattern, *pattern.parts)
-            for bind in part.binds
+            for bind in self._binds()
             if isinstance(bind, Bind) and not isinstance(parse(bind.formula).tree, Name)
         }
         return node.name in computed
+
+    def _derived(self) -> set[str]:
+        return {bind.variable for bind in self._binds() if isinstance(bind, Derived)}
+
+    def _binds(self) -> Iterator[Binding]:
+        for pattern in self._where.patterns:
+            for part in (pattern, *pattern.parts):
+                yield from part.binds
 
     def _count_bound(self, node: Node, result: str) -> Node:
         column = self._column(node)

@@ -94,6 +94,19 @@ class Holds:
     condition: Condition
 
 
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """``BIND(LANG(?of) AS ?variable)`` and its kin: a term that is made of another one."""
+
+    variable: str
+    of: str
+    part: Literal["lang", "datatype", "str"]
+
+
+Binding: TypeAlias = Bind | Fixed | Holds | Derived
+"""What binds a variable of a pattern beside its triples."""
+
+
 class Fact(NamedTuple):
     """A triple pattern that static data are searched for, and the graphs in which."""
 
@@ -128,7 +141,7 @@ class EventPattern:
     window: Named
     triples: tuple[Triple, ...]
     filters: tuple[Condition, ...] = ()
-    binds: tuple[Bind | Fixed | Holds, ...] = ()
+    binds: tuple[Binding, ...] = ()
     parts: tuple[EventPattern, ...] = ()
     facts: tuple[Fact, ...] = field(default=(), repr=False)
     beside: tuple[URIRef, ...] = field(default=(), repr=False)
@@ -241,6 +254,13 @@ class Shown:
         return self.formula or self.name
 
 
+class Then(NamedTuple):
+    """A further condition of ``ORDER BY``: what decides between equals, and which comes first."""
+
+    by: Shown
+    descending: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Refresh:
     """Our own clause, ``WITH BUDGET … POLICY … SPARE … ACCURACY …``; None for what is not said."""
@@ -294,6 +314,8 @@ class Plan:
         ``FILTER`` on remote values. They are part of the compiled score, which is NaN elsewhere.
     k
         From ``LIMIT``.
+    then
+        What decides between equal scores, one after the other; after all of it, age.
     score_name
         The variable of the score, if it has one.
     group_by
@@ -333,6 +355,7 @@ class Plan:
     kinds: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
     chosen: bool = False
+    then: tuple[Then, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "kinds", "errors"):
@@ -349,6 +372,15 @@ class Plan:
     def joins_windows(self) -> bool:
         """Whether several blocks join over a whole window."""
         return any(pattern.parts for pattern in self.patterns)
+
+    @property
+    def by_window(self) -> bool:
+        """Whether somebody makes each window whole before it is ranked.
+
+        Its blocks are joined there, or equal scores of single solutions told apart.
+        """
+        timed = self.windows[0].by == "time"
+        return self.joins_windows or bool(self.then and self.take == "each" and timed)
 
     @property
     def service(self) -> Service | None:

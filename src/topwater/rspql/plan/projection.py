@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from topwater.rspql.plan.compilation import guarded, outside_if
 from topwater.rspql.plan.plan import Plan, Shown
 from topwater.rspql.rdf.datatypes import literals_of
 from topwater.rspql.rdf.pattern_match import key_terms
+from topwater.rspql.rdf.term_order import places_of
 from topwater.rspql.rdf.triples import text_of
 from topwater.scoring.expressions import Expression
 from topwater.scoring.expressions import parse as parse_formula
@@ -77,20 +79,81 @@ def solutions_of(plan: Plan, answer: Answer) -> list[Solution]:
     return list(zip(*columns, strict=True)) if columns else [() for _ in answer.rows]
 
 
+def settled(plan: Plan, answer: Answer) -> Answer:
+    """The k best by all of ``ORDER BY``, of an answer with whatever may be among them."""
+    if not plan.then:
+        return answer
+    order = best_rows(
+        plan, [row.score for row in answer.rows], lambda rows: Rows.of(plan, _only(answer, rows))
+    )
+    rows = [replace(answer.rows[at], rank=rank) for rank, at in enumerate(order, 1)]
+    return replace(answer, rows=tuple(rows))
+
+
+def _only(answer: Answer, rows: Sequence[int]) -> Answer:
+    return replace(answer, rows=tuple(answer.rows[row] for row in rows))
+
+
+def best_rows(
+    plan: Plan, scores: Sequence[float], rows_at: Callable[[Sequence[int]], Rows]
+) -> list[int]:
+    """Which rows are the k best, in order.
+
+    Parameters
+    ----------
+    plan
+        With further conditions.
+    scores
+        Of all rows, best first.
+    rows_at
+        What is known of some of them. Only those are asked for that have a score in common.
+    """
+    found: list[int] = []
+    for _, each in groupby(range(len(scores)), key=lambda row: scores[row]):
+        tied = list(each)
+        found += in_order(plan, tied, rows_at(tied)) if len(tied) > 1 else tied
+        if len(found) >= plan.k:
+            break
+    return found[: plan.k]
+
+
+def in_order(plan: Plan, tied: Sequence[int], rows: Rows) -> list[int]:
+    """Rows with equal scores by what decides between them; what that leaves open stays as it is."""
+    order = list(range(len(tied)))
+    for by, largest in reversed(plan.then):
+        places = places_of(_values(plan, by, rows))
+        order.sort(key=places.__getitem__, reverse=largest)
+    return [tied[at] for at in order]
+
+
+def _values(plan: Plan, by: Shown, rows: Rows) -> list[Any]:
+    """What is compared: terms, or numbers."""
+    if by.role == "score":
+        return [0.0] * len(rows.keys)
+    if by.role == "formula":
+        return _numbers(plan, by, rows)
+    return _column(plan, by, rows)
+
+
 def _column(plan: Plan, each: Shown, rows: Rows) -> list[Any]:
     if each.role == "key":
         place, count = plan.keys.index(each.variable), len(plan.keys)
         return [None if key is None else _bare(key_terms(key, count)[place]) for key in rows.keys]
     if each.role == "text":
         return _terms(rows, each.formula)
+    score = each.role == "score"
+    numbers = list(rows.scores) if score else _numbers(plan, each, rows)
+    if plan.form == "select":
+        return numbers
     read = {**rows.values, **rows.remotes}
-    numbers: list[float | None]
-    if each.role == "score":
-        text, numbers = plan.score, list(rows.scores)
-    else:
-        text = each.formula
-        numbers = _usable(plan, text, _computed(plan, text, read, len(rows.keys)), read)
-    return numbers if plan.form == "select" else literals_of(plan, text, numbers, read)
+    return literals_of(plan, plan.score if score else each.formula, numbers, read)
+
+
+def _numbers(plan: Plan, each: Shown, rows: Rows) -> list[float | None]:
+    """What a formula gives for each row."""
+    read = {**rows.values, **rows.remotes}
+    numbers = _computed(plan, each.formula, read, len(rows.keys))
+    return _usable(plan, each.formula, numbers, read)
 
 
 def _terms(rows: Rows, name: str) -> list[str | None]:

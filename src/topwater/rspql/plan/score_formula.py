@@ -239,13 +239,15 @@ class Formulas:
             "UnaryNot": "!",
         }
         what = names.get(name, name.upper())
-        self._fail_at(f"{what} gives no number that can be used here", what)
+        fix = f"BIND({what}(?x) AS ?y) in the WINDOW block, and use ?y" if what in _MADE else ""
+        self._fail_at(f"{what} gives no number that can be used here", what, fix)
 
     def _fail_at(self, problem: str, token: str, fix: str = "") -> NoReturn:
         place = self._document.find(token, f"'{token}'", f'"{token}"', "ORDER")
         self._document.fail(problem, place, fix or self._usable)
 
 
+_MADE = ("LANG", "DATATYPE", "STR")
 _CHOICES = ("<", ">", "<=", ">=")
 
 

@@ -9,6 +9,7 @@ from rdflib.term import Variable
 
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import columns, ordered
+from topwater.rspql.plan.further_conditions import FURTHER
 from topwater.rspql.plan.group_by import group_names
 from topwater.rspql.plan.plan import TEXT, Service, Shown
 from topwater.rspql.plan.service_clause import Far
@@ -91,6 +92,12 @@ class Showing:
             return Shown(name, "score")
         if columns(node) <= numbers:
             return Shown(name, "formula", str(Expression(node)))
+        if name.startswith(FURTHER):
+            self._document.fail(
+                "ORDER BY goes on with what is neither ranked nor a part of the score",
+                self._document.find("ORDER"),
+                "order by what is grouped by, or by an aggregate, as MAX(?x)",
+            )
         self._require_bound(name)
         return self._fail_variable(
             name,

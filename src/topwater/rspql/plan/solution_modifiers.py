@@ -22,6 +22,8 @@ class Layers:
         The variables in the answer, in order.
     rank_by, descending
         The expression that ranks.
+    then
+        What decides between equals, in its order, and whether the largest comes first.
     extends
         What ``SELECT`` computes of groups, innermost first; of a query without groups it is
         part of the pattern.
@@ -34,6 +36,7 @@ class Layers:
     shown: tuple[str, ...] = ()
     rank_by: Any = None
     descending: bool = True
+    then: list[tuple[Any, bool]] = field(default_factory=list)
     groups: list[Any] | None = None
     aggregates: list[Any] = field(default_factory=list)
     extends: list[tuple[str, Any]] = field(default_factory=list)
@@ -70,7 +73,7 @@ def _modifiers(document: Document, node: Any, layers: Layers) -> Any:
         elif node.name == "Project":
             layers.shown = _in_order(document, node.PV)
         elif node.name == "OrderBy":
-            _order(document, node.expr, layers)
+            _order(node.expr, layers)
         node = node.p
     return node
 
@@ -108,15 +111,10 @@ def _limit(document: Document, node: Any, layers: Layers) -> None:
     layers.k = int(node.length)
 
 
-def _order(document: Document, conditions: list[Any], layers: Layers) -> None:
-    if len(conditions) > 1:
-        document.fail(
-            f"ORDER BY has {len(conditions)} conditions: items are ranked by one score",
-            document.find("ORDER"),
-            "put all into one expression; equal scores are ranked the younger first",
-        )
-    layers.rank_by = conditions[0].expr
-    layers.descending = conditions[0].order == "DESC"
+def _order(conditions: list[Any], layers: Layers) -> None:
+    first, *others = conditions
+    layers.rank_by, layers.descending = first.expr, first.order == "DESC"
+    layers.then = [(each.expr, each.order == "DESC") for each in others]
 
 
 def _subquery(document: Document, node: Any, layers: Layers) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.plugins.sparql.parserutils import CompValue
@@ -17,7 +17,16 @@ from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.choices import Choices, with_choices
 from topwater.rspql.plan.condition_kinds import SameTerm
 from topwater.rspql.plan.conditions import Conditions, names_in
-from topwater.rspql.plan.plan import Bind, EventPattern, Fact, Fixed, Holds, Named, Triple
+from topwater.rspql.plan.plan import (
+    Bind,
+    Binding,
+    Derived,
+    EventPattern,
+    Fact,
+    Fixed,
+    Named,
+    Triple,
+)
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
 from topwater.rspql.plan.solution_modifiers import takes_all
@@ -48,6 +57,11 @@ _REFUSED = {
         "a subquery can't be joined with anything",
         "make the subquery the whole of WHERE, or write one query without it",
     ),
+}
+_DERIVED: dict[str, Literal["lang", "datatype", "str"]] = {
+    "Builtin_LANG": "lang",
+    "Builtin_DATATYPE": "datatype",
+    "Builtin_STR": "str",
 }
 
 
@@ -311,6 +325,10 @@ class Walker:
 
     def _extend(self, node: Any) -> Where:
         found = self.where(node.p)
+        derived = derived_of(node)
+        if derived is not None and derived.of in found.stream_variables():
+            found.patterns = [replace(e, binds=(*e.binds, derived)) for e in found.patterns]
+            return found
         optional = {name for each in found.remotes if each.optional for name in each.variables}
         formulas = Formulas(
             self._document,
@@ -351,6 +369,8 @@ class Walker:
         if node.name == "Filter":
             found = Where(self._bodies(node.p, window))
             return self.filtered(found, node.expr)
+        if node.name == "Extend" and (derived := derived_of(node)) is not None:
+            return [replace(e, binds=(*e.binds, derived)) for e in self._bodies(node.p, window)]
         if node.name == "Extend":
             text = Formulas(self._document, {}, set(), choices=self.choices).text(node.expr)
             bind = Bind(str(node.var), text)
@@ -435,8 +455,16 @@ class Walker:
         return found[-1] if found else self._document.find("WHERE", "{")
 
 
-def _computes(bind: Bind | Fixed | Holds) -> bool:
-    return isinstance(bind, Bind)
+def _computes(bind: Binding) -> bool:
+    return isinstance(bind, Bind | Derived)
+
+
+def derived_of(node: Any) -> Derived | None:
+    """The term that ``BIND`` makes of that of a variable, if it does."""
+    part = _DERIVED.get(getattr(node.expr, "name", ""))
+    if part is None or not isinstance(node.expr.arg, Variable):
+        return None
+    return Derived(str(node.var), str(node.expr.arg), part)
 
 
 def _is_plain(node: Any) -> bool:

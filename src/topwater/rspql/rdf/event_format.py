@@ -20,7 +20,7 @@ from rdflib.term import URIRef, Variable
 from topwater.model import BoolArray, Frozen, IntArray
 from topwater.rspql.plan.condition_kinds import AllOf, AnyOf, Condition, Not, SameTerm, Text
 from topwater.rspql.plan.conditions import names_in
-from topwater.rspql.plan.plan import EventPattern, Holds
+from topwater.rspql.plan.plan import Derived, EventPattern, Holds
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import variable_in
 from topwater.rspql.rdf.triples import XSD, Triples, of_codes, read_lines
@@ -242,6 +242,7 @@ class Columns:
             or None in names
             or pattern.facts
             or pattern.beside
+            or any(isinstance(each, Derived) for each in pattern.binds)
             or any(_needs_terms(each) for each in _conditions(pattern))
         ):
             return None

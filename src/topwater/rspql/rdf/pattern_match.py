@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from rdflib.term import Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
+from topwater.rspql.plan.further_conditions import FURTHER
 from topwater.rspql.plan.plan import (
     SILENT,
     TEXT,
@@ -307,7 +308,10 @@ def _scoped(terms: pa.Array, begun: tuple[str, int], rows: IntArray) -> pa.Array
 
 
 def _settled(texts: pa.Array) -> pa.Array:
-    """Terms in which blank nodes of files have names that may go out."""
+    """Terms in which blank nodes of files have names that may go out; none for no text at all."""
+    nothing = pc.equal(texts, "")
+    if pc.any(nothing).as_py():
+        texts = pc.if_else(nothing, pa.scalar(None, texts.type), texts)
     if not pc.any(pc.starts_with(texts, OWN_BLANK)).as_py():
         return texts
     return pc.replace_substring_regex(texts, f"^{OWN_BLANK}", "_:f")
@@ -316,8 +320,9 @@ def _settled(texts: pa.Array) -> pa.Array:
 def _texts(found: Bindings, name: str) -> pa.Array:
     if name in found.codes:
         return found.terms.take(found.codes[name]).cast(pa.large_string())
-    values = pa.array(found.bound[name], from_pandas=True)
-    return literals(values)
+    texts = literals(pa.array(found.bound[name], from_pandas=True))
+    # What can't be computed comes before or after all numbers, and its solution stays one.
+    return pc.fill_null(texts, '""') if name.startswith(FURTHER) else texts
 
 
 def key_terms(key: str, count: int) -> list[str]:

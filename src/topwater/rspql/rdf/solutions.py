@@ -30,7 +30,7 @@ from topwater.rspql.plan.condition_kinds import (
     SameTerm,
     Text,
 )
-from topwater.rspql.plan.plan import Bind, Fixed, Holds
+from topwater.rspql.plan.plan import Binding, Derived, Fixed, Holds
 from topwater.rspql.rdf.comparison import Verdict, among, compared, three_valued
 from topwater.rspql.rdf.exact_arithmetic import decided, exact_column
 from topwater.rspql.rdf.term_values import (
@@ -44,6 +44,7 @@ from topwater.rspql.rdf.term_values import (
     cast_named,
     cast_of,
     datatypes_of,
+    derived_terms,
     exact_cast,
     exact_of,
     languages_of,
@@ -228,10 +229,12 @@ class Bindings:
         """The terms that a variable is bound to at ``rows``."""
         return self.terms.take(self.codes[variable][rows])
 
-    def with_bound(self, bind: Bind | Fixed | Holds) -> Bindings:
+    def with_bound(self, bind: Binding) -> Bindings:
         """The same, and one variable more: a term, another name for one, or a number."""
         if isinstance(bind, Fixed):
             return self._with_term(bind.variable, text_of(bind.term))
+        if isinstance(bind, Derived):
+            return self._with_derived(bind)
         if isinstance(bind, Holds):
             verdict = _verdict(bind.condition, self)
             values = np.where(verdict < 0, np.nan, verdict)
@@ -253,6 +256,19 @@ class Bindings:
             at, terms = len(terms), pa.concat_arrays([terms, pa.array([text], terms.type)])
         codes = {**self.codes, variable: np.full(len(self), at, np.int64)}
         return replace(self, codes=codes, terms=terms)
+
+    def _with_derived(self, bind: Derived) -> Bindings:
+        """The same with terms that are made of those of a variable, each once."""
+        used, back = np.unique(self.codes[bind.of], return_inverse=True)
+        made = derived_terms(self.terms.take(used), bind.part)
+        # All terms are different, so those that were there keep their numbers.
+        encoded = pa.concat_arrays([self.terms, made.cast(self.terms.type)]).dictionary_encode()
+        codes = encoded.indices.to_numpy()[len(self.terms) :].astype(np.int64)
+        return replace(
+            self,
+            codes={**self.codes, bind.variable: codes[back]},
+            terms=encoded.dictionary,
+        )
 
     def holds(self, condition: Condition) -> BoolArray:
         """Where a condition holds."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.rspql.rdf.triples import XSD, unquoted
+from topwater.rspql.rdf.triples import XSD, quoted, unquoted
 
 _WHOLE = (
     "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger "
@@ -191,6 +191,29 @@ def datatypes_of(terms: pa.Array) -> tuple[pa.Array, BoolArray]:
         pc.if_else(pc.equal(suffix, ""), f"^^<{XSD}string>", suffix),
     )
     return pc.utf8_slice_codeunits(written, 3, -1), literal
+
+
+def derived_terms(terms: pa.Array, part: str) -> pa.Array:
+    """The terms that ``LANG``, ``DATATYPE`` or ``STR`` give; no text at all for an error.
+
+    Examples
+    --------
+    >>> some = pa.array(['"a"@en', "<x:a>"], pa.large_string())
+    >>> [derived_terms(some, part).to_pylist() for part in ("lang", "datatype", "str")]
+    ... # doctest: +ELLIPSIS
+    [['"en"', ''], ['<http://...#langString>', ''], ['"a"', '"x:a"']]
+    """
+    if part == "str":
+        texts, good = texts_of(terms, any_term=True)
+        made = [quoted(each) if each is not None else "" for each in texts.to_pylist()]
+    elif part == "lang":
+        texts, good = languages_of(terms)
+        made = [f'"{each}"' for each in texts.to_pylist()]
+    else:
+        texts, good = datatypes_of(terms)
+        made = [f"<{each}>" for each in texts.to_pylist()]
+    some = [each if ok else "" for each, ok in zip(made, good.tolist(), strict=True)]
+    return pa.array(some, pa.large_string())
 
 
 def _suffixes(terms: pa.Array) -> tuple[BoolArray, pa.Array]:

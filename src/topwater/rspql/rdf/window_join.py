@@ -1,4 +1,7 @@
-"""Several WINDOW blocks that share variables: what one window holds of each is joined as it closes.
+"""Windows that are made whole before they are ranked.
+
+Several WINDOW blocks that share variables: what one window holds of each is joined as it closes.
+And single solutions that more than a score ranks: of each window those go on that are the best.
 
 A pair of solutions is in the windows that both are in. The monitor knows one time of an item, so
 it does not see the windows of the query: it sees windows of the same width that lie end to end,
@@ -16,32 +19,29 @@ where its later part was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rdflib.term import URIRef
 
-from topwater.model import Answer, BoolArray, IntArray, Millis, Row, Window
-from topwater.monitor.columns import times_of
-from topwater.monitor.event_time import EventTime, PaneTimes
+from topwater.model import Answer, BoolArray, Frozen, IntArray, Millis, Row, Window
+from topwater.monitor.event_time import EventTime
 from topwater.rspql.plan.compilation import windows_of
-from topwater.rspql.plan.plan import TIME, EventPattern, Plan, windows_in
+from topwater.rspql.plan.plan import TIME, EventPattern, Plan
 from topwater.rspql.rdf.event_format import Columns, Documents
-from topwater.rspql.rdf.pattern_match import (
-    Matcher,
-    from_stream,
-    joined,
-    kept,
-    solutions,
-    term_texts,
-)
+from topwater.rspql.rdf.heard_events import Block, Heard, heard, solutions_in
+from topwater.rspql.rdf.pattern_match import Matcher, joined, kept
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.static_data import StaticData
+from topwater.rspql.rdf.window_best import WindowBest
 
 _HOUR: Millis = 3_600_000
+_PARTS = 16
+"""So many tables are held before what is in no answer is taken out of all of them together."""
 
 
 class WindowJoin:
@@ -50,7 +50,7 @@ class WindowJoin:
     Parameters
     ----------
     plan
-        One whose patterns have several parts.
+        One whose windows are made whole: :attr:`~topwater.rspql.plan.plan.Plan.by_window`.
     data
         What is in files that the patterns read.
     """
@@ -60,7 +60,10 @@ class WindowJoin:
         self._data = data
         self._windows = windows_of(plan.windows[0])
         self._matcher = Matcher(Documents(), plan.patterns, plan.keys, plan.numbers, plan.texts)
-        self._held: dict[tuple[int, int], list[pa.Table]] = {}
+        self._best = WindowBest(plan, self._matcher) if plan.then and plan.take == "each" else None
+        # What is joined may be wanted, however many others are better.
+        self._prunes = self._best is not None and not plan.joins_windows
+        self._held: dict[Block, list[pa.Table]] = {}
         self._clock = EventTime(max(_HOUR, self._windows.width))
         self._next: int | None = None
 
@@ -83,19 +86,50 @@ class WindowJoin:
         scope, first
             As for :meth:`~topwater.rspql.rdf.pattern_match.Matcher.match`.
         """
-        column = events.column(reading.time).combine_chunks()
-        time, good = times_of(column, reading.time)
-        found = reading.triples(events)
-        yield self._amiss(time[found.bad], "")
-        for place, part in self._parts(stream):
-            solved = solutions(found, part, self._data)
-            rows = found.rows[solved.event]
-            usable = good[rows]
-            table = _table(solved.take(usable), time, rows[usable], (scope, first))
-            yield from self._hold(place, table)
-            yield self._amiss(None, "?", int((~usable).sum()))
-        panes = self._windows.pane_of(time[good])
-        self._clock.see(PaneTimes.of(panes, time[good]))
+        told = heard(self._plan, stream, reading, events, self._data, scope=scope, first=first)
+        yield from self.take(told)
+
+    def take(self, told: Heard) -> Iterator[pa.Table]:
+        """Take in what was found in events; rows for what is amiss with them."""
+        if len(told.unread):
+            yield self._amiss(told.unread, "")
+        if told.undated:
+            yield self._amiss(None, "?", told.undated)
+        for block, table in told.found.items():
+            yield from self._hold(block, table)
+        self._clock.see(told.times)
+
+    @property
+    def held(self) -> dict[Block, pa.Table]:
+        """What the blocks found in the windows that are open."""
+        found = {block: pa.concat_tables(each) for block, each in self._held.items() if each}
+        return {b: self._pruned(each)[0] if self._prunes else each for b, each in found.items()}
+
+    def hold(self, found: Mapping[Block, pa.Table]) -> None:
+        """Take in what was :attr:`held` before."""
+        for block, table in found.items():
+            self._held.setdefault(block, []).insert(0, table)
+
+    def facts(self) -> dict[str, Any]:
+        """What else a restart needs, for JSON."""
+        return {"next": self._next, "clock": self._clock.snapshot()}
+
+    def restore(self, facts: Mapping[str, Any]) -> None:
+        """Become what gave these facts, without what it held."""
+        self._next = facts["next"]
+        self._clock.restore(facts["clock"])
+
+    @property
+    def due(self) -> bool:
+        """Whether a window may be over."""
+        if self._clock.newest is None:
+            return False
+        return self._next is None or self._windows.last_complete(self._clock.newest) >= self._next
+
+    @property
+    def begins(self) -> Millis | None:
+        """Up to when nothing is needed any more."""
+        return None if self._next is None else self._windows.window(self._next).start
 
     def close(self) -> Iterator[pa.Table]:
         """Join the windows that are over, by what has been heard of all streams."""
@@ -109,23 +143,27 @@ class WindowJoin:
             pane = int(self._windows.pane_of(np.array([max(ends)]))[0])
             yield from self._close(self._windows.span_of(pane)[1])
 
-    def _parts(self, stream: URIRef) -> Iterator[tuple[tuple[int, int], EventPattern]]:
-        """The blocks that read a stream."""
-        names = windows_in(self._plan, stream)
-        for alternative, pattern in enumerate(self._plan.patterns):
-            for number, part in enumerate(pattern.blocks):
-                if part.window in names:
-                    yield (alternative, number), from_stream(part, stream)
-
-    def _hold(self, place: tuple[int, int], table: pa.Table) -> Iterator[pa.Table]:
+    def _hold(self, block: Block, table: pa.Table) -> Iterator[pa.Table]:
         time = table.column(TIME).to_numpy()
         late: BoolArray = time <= 0
         if self._next is not None:
             late |= self._windows.pane_of(time) < self._oldest()
         if late.any():
             yield self._amiss(time[late], "?")
-        if not late.all():
-            self._held.setdefault(place, []).append(table.filter(pa.array(~late)))
+            table = table.filter(pa.array(~late))
+        if self._prunes:
+            table, lost = self._pruned(table)
+            if len(lost):
+                yield self._amiss(lost, "?")
+        if table.num_rows:
+            parts = self._held.setdefault(block, [])
+            parts.append(table)
+            if self._prunes and len(parts) > _PARTS:
+                parts[:] = [self._pruned(pa.concat_tables(parts))[0]]
+
+    def _pruned(self, table: pa.Table) -> tuple[pa.Table, IntArray]:
+        assert self._best is not None  # noqa: S101
+        return self._best.of_panes(table, self._windows)
 
     def _oldest(self) -> int:
         """The oldest pane of which no window has been joined."""
@@ -155,14 +193,15 @@ class WindowJoin:
             yield self._keyless(end, "", silent=True)
 
     def _forget(self, start: Millis) -> None:
-        for place, tables in list(self._held.items()):
+        for block, tables in list(self._held.items()):
             left = [each.filter(pc.greater(each.column(TIME), start)) for each in tables]
-            self._held[place] = [each for each in left if each.num_rows]
+            self._held[block] = [each for each in left if each.num_rows]
 
     def _joined(self, number: int) -> Iterator[pa.Table]:
         """What the blocks of each alternative give in one window."""
         window = self._windows.window(number)
         begin = number * self._windows.width
+        made = []
         for alternative, pattern in enumerate(self._plan.patterns):
             parts = [self._of(window, (alternative, n)) for n in range(len(pattern.blocks))]
             if all(part is not None and part.num_rows for part in parts):
@@ -170,14 +209,18 @@ class WindowJoin:
                 found, time = _pairs(known, pattern, self._data)
                 order = np.argsort(time, kind="stable")
                 shifted = pa.chunked_array([time[order] - window.start + begin])
-                yield self._matcher.table(found.take(order), shifted)
+                made.append(self._matcher.table(found.take(order), shifted))
+        yield from made if self._best is None or not made else self._best.of_window(made)
 
-    def _of(self, window: Window, place: tuple[int, int]) -> pa.Table | None:
-        tables = self._held.get(place)
+    def _of(self, window: Window, block: Block) -> pa.Table | None:
+        tables = self._held.get(block)
         if not tables:
             return None
         table = pa.concat_tables(tables)
-        return table.filter(pc.less_equal(table.column(TIME), window.end))
+        time = table.column(TIME)
+        return table.filter(
+            pc.and_(pc.greater(time, window.start), pc.less_equal(time, window.end))
+        )
 
     def _amiss(self, time: IntArray | None, key: str, count: int = 0) -> pa.Table:
         """Rows that will be counted and not used: too late, before the start, or unreadable."""
@@ -191,19 +234,19 @@ class WindowJoin:
         return self._matcher.keyless(pa.chunked_array([time]), silent=silent, key=key or None)
 
 
-def _table(found: Bindings, time: IntArray, rows: IntArray, begun: tuple[str, int]) -> pa.Table:
-    """Solutions with their terms as text: what is held of a block."""
-    columns = {TIME: pa.array(time[rows])}
-    for name in sorted(found.codes):  # in which order they were found is not always the same
-        columns[name] = term_texts(found, name, begun, rows)
-    return pa.table(columns | {name: pa.array(each) for name, each in found.bound.items()})
-
-
 def _pairs(
     parts: list[pa.Table], pattern: EventPattern, data: StaticData | None
 ) -> tuple[Bindings, IntArray]:
     """The solutions of several blocks that agree, and when the last part of each was."""
-    waiting = _encoded(parts)
+    waiting = solutions_in(parts)
+    if not pattern.parts:
+        # Nothing is joined, and what holds was checked where it was found.
+        return waiting[0], parts[0].column(TIME).to_numpy()
+    waiting = [
+        replace(each, codes={**each.codes, f"row {number}": np.arange(len(each))})
+        for number, each in enumerate(waiting)
+    ]
+    numbers = [each.bound for each in waiting]
     found = waiting.pop(min(range(len(waiting)), key=lambda each: len(waiting[each])))
     while waiting:
         best = max(waiting, key=lambda each: (len(each.codes.keys() & found.codes), -len(each)))
@@ -211,38 +254,14 @@ def _pairs(
         found = joined(found, best)
     places = [found.codes[f"row {number}"] for number in range(len(parts))]
     bound = {
-        name: part.column(name).to_numpy()[place]
-        for part, place in zip(parts, places, strict=True)
-        for name in part.column_names
-        if pa.types.is_floating(part.schema.field(name).type)
+        name: column[place]
+        for columns, place in zip(numbers, places, strict=True)
+        for name, column in columns.items()
     }
     found = kept(replace(found, bound=bound), pattern, data)
     places = [found.codes[f"row {number}"] for number in range(len(parts))]
     times = [part.column(TIME).to_numpy()[place] for part, place in zip(parts, places, strict=True)]
     return found, np.max(times, axis=0)
-
-
-def _encoded(parts: list[pa.Table]) -> list[Bindings]:
-    """The parts over one set of terms; each row knows its place."""
-    texts = [
-        (number, name)
-        for number, part in enumerate(parts)
-        for name in part.column_names
-        if pa.types.is_large_string(part.schema.field(name).type)
-    ]
-    columns = [parts[number].column(name).combine_chunks() for number, name in texts]
-    encoded = pa.concat_arrays(columns).dictionary_encode()
-    codes = np.split(
-        encoded.indices.to_numpy().astype(np.int64), np.cumsum([len(each) for each in columns])
-    )
-    found = []
-    for number, part in enumerate(parts):
-        mine = {
-            name: column for (of, name), column in zip(texts, codes, strict=False) if of == number
-        }
-        mine[f"row {number}"] = np.arange(part.num_rows)
-        found.append(Bindings(np.zeros(part.num_rows, np.int64), mine, encoded.dictionary))
-    return found
 
 
 def with_true_times(plan: Plan, answers: Iterable[Answer]) -> Iterator[Answer]:
@@ -256,5 +275,9 @@ def with_true_times(plan: Plan, answers: Iterable[Answer]) -> Iterator[Answer]:
 
 
 def _shifted(row: Row, shift: Millis, scale: float) -> Row:
-    age = None if row.age is None else round(row.age * scale)
-    return replace(row, time=row.time + shift, age=age)
+    remotes = {n: replace(each, age=_scaled(each.age, scale)) for n, each in row.remotes.items()}
+    return replace(row, time=row.time + shift, age=_scaled(row.age, scale), remotes=Frozen(remotes))
+
+
+def _scaled(age: Millis | None, scale: float) -> Millis | None:
+    return None if age is None else round(age * scale)
