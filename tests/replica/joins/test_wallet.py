@@ -79,19 +79,6 @@ def test_a_quota_is_not_overspent_where_another_comes_or_goes() -> None:
     assert left < 1
 
 
-def test_quotas_of_a_state_that_has_no_names_for_them_are_read() -> None:
-    wallet = wallet_of({"cost": 40, "per": {"10 s": 60}}, per={"20 s": 40})
-    wallet.left(0)
-    wallet.spend(60_000, [3, 2], [came(3), came(2)])
-    state = wallet.snapshot()
-    again, fewer = wallet_of({"per": {"10 s": 60}}, per={"20 s": 40}), wallet_of({"cost": 40})
-    old = {**state, "quotas": [*state["quotas"].values()]}
-    again.restore(old)
-    fewer.restore(old)
-    assert again.left(60_000) == wallet.left(60_000)
-    assert fewer.left(60_000) == ()
-
-
 def test_worth_is_divided_by_cost() -> None:
     rows = wallet_of(9).chosen(0, [wanted([1.0, 0.9, 0.8]), wanted([4.0, 4.0])])
     assert [each.tolist() for each in rows] == [[0, 1, 2], []]

@@ -168,13 +168,9 @@ class Wallet:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """What :meth:`snapshot` gave; of quotas, those that there still are."""
-        quotas, kept = self._quotas(), state["quotas"]
-        if not isinstance(kept, Mapping):
-            # As it was written before quotas had names: they were those of the same settings.
-            kept = dict(zip(quotas, kept, strict=True)) if len(quotas) == len(kept) else {}
-        for name, quota in quotas.items():
-            if name in kept:
-                quota.restore(kept[name])
+        for name, quota in self._quotas().items():
+            if name in state["quotas"]:
+                quota.restore(state["quotas"][name])
         for timed, seconds in zip(self._times, state["seconds"], strict=True):
             if timed is not None and seconds is not None:
                 timed.seconds_per_fetch = seconds
