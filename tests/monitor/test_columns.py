@@ -393,7 +393,6 @@ class TestWhatIsRefused:
             lambda: pl.Series([1]),
             lambda: pd.DataFrame({"who": [object()], "at": [1], "v": [1.0]}),
             lambda: pd.DataFrame([[1, 1, 2.0]], columns=["who", "who", "v"]),
-            lambda: [{"who": 1}, {"who": "ann"}],
         ],
     )
     def test_what_has_no_columns_that_can_be_read(self, make: Callable[[], Any]) -> None:
@@ -543,7 +542,6 @@ class TestColumnsThatAreNone:
             {"who": [1, 2]},
             {"who": 5},
             {"who": None},
-            {"who": [1, "a", 3]},
             {"who": [2**70, 1, 2]},
             {"who": ["\ud800", "a", "b"]},
             {"who": [object()] * 3},
@@ -555,6 +553,14 @@ class TestColumnsThatAreNone:
         with pytest.raises(BatchError, match="can't be read as columns") as caught:
             read(query_of(), {**columns(), **changed})
         assert caught.value.fix
+
+    @pytest.mark.parametrize("who", [[1, "a", 3], ["a", 2, None], [None, 2.5, "a"]])
+    def test_texts_and_numbers_in_one(self, who: list[Any]) -> None:
+        for batch in (columns(who=who), [{"who": each, "at": 1, "v": 1.0} for each in who]):
+            with pytest.raises(BatchError) as caught:
+                read(query_of(), batch)
+            assert caught.value.problem == "the column 'who' has texts and numbers"
+            assert caught.value.fix == "make all of them texts, or all of them numbers"
 
 
 def test_a_heartbeat_tells_the_time_and_is_no_event() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 
-from tests.support.joined_scene import Step, play, query_of, steps
+from tests.support.joined_scene import PRODUCTS, Event, Step, play, query_of, steps
 from topwater.monitor.group_wallet import pooled
 from topwater.replica.joins.wish import Wanted
 
@@ -35,6 +35,18 @@ def test_all_groups_together_cost_no_more_than_they_may(given_steps: list[Step])
         assert dict(told.answer.left)["3 s"] <= 20
     for end in spent:
         assert sum(cost for at, cost in spent.items() if end - 3_000 < at <= end) <= 20
+
+
+def test_groups_do_not_share_a_budget_that_each_has() -> None:
+    events = [
+        Event(product, 1 + at, 7 + at % 2, None, "red" if at % 2 else "blue")
+        for at, product in enumerate(PRODUCTS)
+    ]
+    given_steps = [Step(events, {}, {}), *[Step([], {}, {})] * 2]
+    told = play(query_of(group_by="team", budget=5), given_steps)
+    assert [each.answer.spent for each in told] == [5, 5]
+    told = play(query_of(group_by="team", budget={"cost": 5, "over": "all"}), given_steps)
+    assert sum(each.answer.spent or 0 for each in told) == 5
 
 
 @settings(max_examples=15)

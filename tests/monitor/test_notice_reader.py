@@ -97,6 +97,22 @@ def test_a_source_that_pushes_nothing_needs_no_columns() -> None:
     assert told(rows, query=several()) == [("tea", 5, VALUE, 2.5)]
 
 
+def test_keys_of_two_kinds_in_one_column_are_an_error_with_a_fix() -> None:
+    batch = [
+        {"source": "shop", "key": "tea", "time": 5, "price": 2.0, "stock": 1},
+        {"source": "vendors", "key": 7, "time": 5, "trust": 0.5},
+    ]
+    with pytest.raises(BatchError) as caught:
+        read_notices(several(), PLAIN, batch)
+    assert str(caught.value) == (
+        "changes: the column 'key' has texts and numbers\n"
+        "  fix: make all of them texts, or all of them numbers; the notices of each source may "
+        "come in a batch of their own"
+    )
+    batch[1]["key"] = "7"
+    assert read_notices(several(), PLAIN, batch).notices.num_rows == 2
+
+
 def test_several_sources_need_a_column_that_names_them() -> None:
     with pytest.raises(BatchError, match=r"no column 'source' that says whose they are"):
         read_notices(several(), PLAIN, {"key": ["a"], "time": [1]})

@@ -17,6 +17,8 @@ import numpy as np
 from topwater import Answer, TopKQuery, sliding
 from topwater.model import Fetched, KeyArray
 from topwater.monitor import Monitor, build_monitor
+from topwater.remote.wrappers.batch import Batched
+from topwater.remote.wrappers.retry import Retrying
 from topwater.remote.wrappers.stack import stack
 
 STEP = 1_000
@@ -95,6 +97,7 @@ def play(
     seed: int,
     *,
     batched: bool = False,
+    retries: int = 0,
     restart_every: int = 3,
 ) -> tuple[list[Answer], dict[str, Meter]]:
     """All answers, and the services; the monitor is put away and built anew on the way."""
@@ -108,6 +111,11 @@ def play(
         sources["vendors"] = stack(
             meters["vendors"], per_request=PER_REQUEST, at_once=1, retries=0, breaker=False
         )
+    if retries:
+        sources = {
+            name: Batched(Retrying(meter, retries, pause=0.0), PER_REQUEST, 1)
+            for name, meter in meters.items()
+        }
     monitor: Monitor = build_monitor(query, source=sources)
     answers: list[Answer] = []
     for place in range(windows):

@@ -55,6 +55,17 @@ def test_nothing_is_overspent(budget: str, batched: bool, windows: int) -> None:
     check(query, answers, meters, groups=1)
 
 
+@BUDGET
+def test_every_attempt_is_paid_for(budget: str) -> None:
+    query = query_of(*BUDGETS[budget])
+    answers, meters = play(query, 40, seed=6, retries=2)
+    check(query, answers, meters, groups=1)
+    asked = sum(sum(asked_at(meter).values()) for meter in meters.values())
+    again = asked - sum(answer.freshness.fetched for answer in answers if answer.freshness)
+    # A window that may cost so much spends it on first attempts.
+    assert again > 0 if budget == "a quota" else again >= 0, again
+
+
 def check_groups(over: str, windows: int) -> None:
     """Play each budget with groups."""
     for number, (budget, per) in enumerate(BUDGETS.values()):
@@ -75,6 +86,15 @@ def test_groups_overspend_nothing(over: str) -> None:
 def test_a_thousand_windows_overspend_nothing(budget: str, batched: bool, seed: int) -> None:
     query = query_of(*BUDGETS[budget])
     answers, meters = play(query, 1_000, seed, batched=batched, restart_every=1 + seed % 4)
+    check(query, answers, meters, groups=1)
+
+
+@pytest.mark.soak
+@BUDGET
+@pytest.mark.parametrize("seed", range(200, 203))
+def test_a_thousand_windows_of_further_attempts_overspend_nothing(budget: str, seed: int) -> None:
+    query = query_of(*BUDGETS[budget])
+    answers, meters = play(query, 1_000, seed, retries=2)
     check(query, answers, meters, groups=1)
 
 

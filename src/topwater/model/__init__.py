@@ -1,6 +1,7 @@
 """The nouns: windows, items, answers, what was fetched. Frozen values, all found here by name."""
 
 from topwater.model.array_types import BoolArray, FloatArray, IntArray, KeyArray
+from topwater.model.attempts import Attempts, Repeated
 from topwater.model.fetched import Fetched
 from topwater.model.frozen import Frozen
 from topwater.model.key_form import KeyColumn, KeyForm
@@ -32,6 +33,7 @@ __all__ = [
     "LOOK_UPS",
     "Answer",
     "Arrivals",
+    "Attempts",
     "BoolArray",
     "Counts",
     "Fetched",
@@ -49,6 +51,7 @@ __all__ = [
     "Millis",
     "Problem",
     "Remote",
+    "Repeated",
     "Row",
     "Shard",
     "Window",

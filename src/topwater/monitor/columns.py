@@ -185,7 +185,7 @@ def of_query(query: TopKQuery, batch: Batch) -> pa.Table:
 def _table(batch: Any) -> pa.Table:
     """By what the batch offers. No library is imported: whoever has a frame has its library."""
     if isinstance(batch, Mapping):
-        return pa.table({name: _values(values) for name, values in batch.items()})
+        return pa.table({name: _values(name, values) for name, values in batch.items()})
     if hasattr(batch, "__arrow_c_stream__") or hasattr(batch, "__arrow_c_array__"):
         return pa.table(batch)
     if hasattr(batch, "__dataframe__"):
@@ -194,14 +194,33 @@ def _table(batch: Any) -> pa.Table:
         return from_dataframe(batch)
     if isinstance(batch, list | tuple) and all(isinstance(row, Mapping) for row in batch):
         names = dict.fromkeys(name for row in batch for name in row)
-        return pa.table({name: pa.array([row.get(name) for row in batch]) for name in names})
+        return pa.table({name: _values(name, [row.get(name) for row in batch]) for name in names})
     # Who passes one table where many are expected passes the names of its columns.
     fix = "pass a list of tables, not one table" if isinstance(batch, str) else _ACCEPTED
     raise BatchError(f"a batch can't be a {type(batch).__name__}", fix=fix)
 
 
-def _values(values: Any) -> pa.Array | pa.ChunkedArray:
-    return pa.chunked_array(values) if hasattr(values, "__arrow_c_stream__") else pa.array(values)
+def _values(name: Any, values: Any) -> pa.Array | pa.ChunkedArray:
+    if hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        if not _mixed(values):
+            raise
+    raise BatchError(
+        f"the column {name!r} has texts and numbers",
+        fix="make all of them texts, or all of them numbers",
+    )
+
+
+def _mixed(values: Any) -> bool:
+    """Whether texts and numbers are in one column."""
+    try:
+        kinds = {isinstance(each, str) for each in values if isinstance(each, str | int | float)}
+    except TypeError:
+        return False
+    return len(kinds) == 2
 
 
 def named_column(table: pa.Table, name: str, role: str) -> pa.Array:

@@ -106,8 +106,10 @@ class GroupWallet:
             (join.source, pool.keys[rows])
             for join, pool, rows in zip(self._settings.joins, pools, chosen, strict=True)
         ]
-        got = self._table.fetch(asked, now, self._time.for_fetching(self._settings.budget.seconds))
-        self._wallet.spend(now, [len(rows) for rows in chosen], got)
+        counts, seconds = [len(rows) for rows in chosen], self._settings.budget.seconds
+        again = self._wallet.again(now, counts, self._most(wishes))
+        got = self._table.fetch(asked, now, self._time.for_fetching(seconds), again)
+        self._wallet.spend(now, counts, got, again)
         left = self._wallet.left(now)
         shares = [_shares(pool, rows) for pool, rows in zip(pools, chosen, strict=True)]
         return [
@@ -134,8 +136,15 @@ class GroupWallet:
             Wanted(each.keys[marks], each.slots[marks], each.worth[marks])
             for each, marks in zip(whole, picked, strict=True)
         ]
-        found = self._wallet.chosen(now, narrowed, cost=cost * len(wishes))
+        found = self._wallet.chosen(now, narrowed, cost=self._most(wishes))
         return [each.slots[rows] for each, rows in zip(narrowed, found, strict=True)]
+
+    def _most(self, wishes: Sequence[Wish]) -> float | None:
+        """What all groups together may cost, if each has a budget of its own."""
+        budget = self._settings.budget
+        if budget.cost is None or budget.over == "all":
+            return None
+        return budget.cost * len(wishes)
 
     def _share(
         self,

@@ -97,7 +97,7 @@ def read_notices(
     BatchError
         If a column is missing or has a type that can't be used.
     """
-    table, tallies = as_table(batch), Counter[str]()
+    table, tallies = _table(query, batch), Counter[str]()
     if not table.num_rows and not table.num_columns:
         return Reading(notice_table({"source": [], "time": [], "kind": []}), tallies)
     if settings.form == "debezium":
@@ -115,6 +115,16 @@ def read_notices(
     if not found:
         return Reading(notice_table({"source": [], "time": [], "kind": []}), tallies)
     return Reading(pa.concat_tables(alike(found), promote_options="default"), tallies)
+
+
+def _table(query: TopKQuery, batch: Batch) -> pa.Table:
+    try:
+        return as_table(batch)
+    except BatchError as error:
+        fix = error.fix
+        if len(sources_of(query)) > 1:
+            fix += "; the notices of each source may come in a batch of their own"
+        raise BatchError(f"changes: {error.problem}", fix=fix) from error
 
 
 def check_columns(query: TopKQuery, settings: NoticeSettings, schema: pa.Schema) -> None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from topwater.errors import QueryError
-from topwater.model import Fetched, KeyArray, Millis
+from topwater.model import Attempts, Fetched, Frozen, KeyArray, Millis
 from topwater.protocols import Source
 from topwater.query import TopKQuery
 from topwater.remote.threads import Crew
@@ -20,6 +20,9 @@ from topwater.replica.look_ups import ask
 from topwater.validation import nearest, shown
 
 _SPARE = 3
+
+NO_LIMIT: Frozen[Attempts] = Frozen()
+"""Sources ask again as often as they are set to."""
 
 
 class SourceTable:
@@ -72,9 +75,27 @@ class SourceTable:
         return self.sources[source].per_request
 
     def fetch(
+        self,
+        asked: Sequence[tuple[str, KeyArray]],
+        now: Millis,
+        deadline: float | None,
+        again: Mapping[str, Attempts] = NO_LIMIT,
+    ) -> list[Fetched]:
+        """What came for the keys of each source, all asked at the same time.
+
+        ``again`` is what may be spent on further attempts, by the names of sources.
+        """
+        for name, attempts in again.items():
+            self.sources[name].allow(attempts)
+        try:
+            return self._fetched(asked, now, deadline)
+        finally:
+            for name in again:
+                self.sources[name].allow(None)
+
+    def _fetched(
         self, asked: Sequence[tuple[str, KeyArray]], now: Millis, deadline: float | None
     ) -> list[Fetched]:
-        """What came for the keys of each source, all asked at the same time."""
         found = [Fetched(np.empty(0), np.empty(0, bool))] * len(asked)
         busy = [at for at, (_, keys) in enumerate(asked) if len(keys)]
         calls = [

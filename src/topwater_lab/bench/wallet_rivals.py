@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from topwater.model import Fetched, FloatArray, IntArray, KeyArray, Millis
+from topwater.model import Attempts, Fetched, FloatArray, IntArray, KeyArray, Millis
 from topwater.remote.known_changes import Steps
 from topwater.replica.joins.entry_choice import EntryChoice
 from topwater.replica.joins.join_settings import JoinSettings
@@ -40,7 +40,11 @@ class TrueDesk:
         """A request may have any number of keys."""
 
     def fetch(
-        self, asked: Sequence[tuple[str, KeyArray]], now: Millis, deadline: float | None
+        self,
+        asked: Sequence[tuple[str, KeyArray]],
+        now: Millis,
+        deadline: float | None,
+        again: Mapping[str, Attempts],  # noqa: ARG002  none of them fails
     ) -> list[Fetched]:
         """What came for the keys of each service."""
         assert deadline is None  # noqa: S101  no case has one

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tests.support.troubled import Acting, answered, waiting
 from topwater.errors import QueryError
-from topwater.model import Fetched, Problem
+from topwater.model import Attempts, Fetched, Problem, Repeated
+from topwater.remote.wrappers.count import Counting
 from topwater.remote.wrappers.retry import RETRIED, Retrying
+from topwater.remote.wrappers.stack import Stack
 from topwater.testing import HandClock, Scripted, check_source
 
 KEYS = np.array([1, 2, 3])
@@ -43,6 +45,20 @@ def test_only_the_keys_that_failed_are_asked_again() -> None:
     assert source.calls == [[1, 2, 3], [2]]
     assert got.values[:2].tolist() == [10, 20]
     assert got.problems() == {"client": 1}
+
+
+def test_no_attempt_is_made_that_could_not_be_paid_for() -> None:
+    source, attempts = Acting("server"), Attempts(look_ups=7)
+    asking = Retrying(source, 5, timer=HandClock())
+    Stack(asking, Counting(asking), Counting(asking), "ignore", "").allow(attempts)
+    assert asking.fetch(KEYS).problems() == {"server": 3}
+    assert len(source.calls) == 3
+    assert attempts.close() == Repeated(6, 2, 6.0)
+    asking.fetch(KEYS)
+    assert len(source.calls) == 4
+    asking.allow(None)
+    asking.fetch(KEYS)
+    assert len(source.calls) == 10
 
 
 def test_pauses_double_with_some_chance_and_never_grow_too_long() -> None:

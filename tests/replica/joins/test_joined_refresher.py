@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
 
-from topwater.model import Fetched, KeyArray
+from topwater.model import Attempts, Fetched, KeyArray
 from topwater.replica.joins.join_settings import JoinSettings
 from topwater.replica.joins.joined_refresher import JoinedRefresher, Ranked
 from topwater.replica.window_view import Ranking, WindowView
@@ -32,6 +32,7 @@ class Desk:
         asked: Sequence[tuple[str, KeyArray]],
         now: int,
         deadline: float | None,  # noqa: ARG002
+        again: Mapping[str, Attempts],  # noqa: ARG002
     ) -> list[Fetched]:
         self.asked += [(name, keys.tolist()) for name, keys in asked]
         found = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -79,17 +80,29 @@ def test_a_quota_is_not_overspent_where_another_comes_or_goes() -> None:
     assert left < 1
 
 
-def test_quotas_of_a_state_that_has_no_names_for_them_are_read() -> None:
-    wallet = wallet_of({"cost": 40, "per": {"10 s": 60}}, per={"20 s": 40})
-    wallet.left(0)
-    wallet.spend(60_000, [3, 2], [came(3), came(2)])
-    state = wallet.snapshot()
-    again, fewer = wallet_of({"per": {"10 s": 60}}, per={"20 s": 40}), wallet_of({"cost": 40})
-    old = {**state, "quotas": [*state["quotas"].values()]}
-    again.restore(old)
-    fewer.restore(old)
-    assert again.left(60_000) == wallet.left(60_000)
-    assert fewer.left(60_000) == ()
+def test_further_attempts_are_paid_from_what_is_left() -> None:
+    wallet = wallet_of({"cost": 40, "per": {"10 s": 360}}, per={"20 s": 80})
+    again = wallet.again(0, [4, 2])
+    assert {name: (each.look_ups, each.cost) for name, each in again.items()} == {
+        "x": (math.inf, 10.0),  # of 36 that are free, 16 are spent, and two share the rest
+        "y": (2.0, 10.0),
+    }
+    assert [again["x"].take(9), again["y"].take(1), again["y"].take(1)] == [True, True, False]
+    spent = wallet.spend(0, [4, 2], [came(4), came(2)], again)
+    assert spent == 16 + 9 + 7
+    assert dict(wallet.left(0)) == {"10 s": 4.0, "y: 20 s": 1.0}
+    assert not again["x"].take(1)
+    assert wallet.again(0, [3, 0]).keys() == {"x"}
+    assert wallet.again(0, [9, 9])["x"].cost == 0
+
+
+def test_a_group_of_several_has_a_budget_of_its_own() -> None:
+    wallet = wallet_of({"cost": 9, "per": {"10 s": 250}})
+    some = [wanted([1.0] * 30), wanted([])]
+    assert [len(each) for each in wallet.chosen(0, some)] == [9, 0]
+    assert [len(each) for each in wallet.chosen(0, some, cost=18)] == [18, 0]
+    assert [len(each) for each in wallet.chosen(0, some, cost=99)] == [25, 0]
+    assert wallet.again(0, [12, 0], cost=18)["x"].cost == 6
 
 
 def test_worth_is_divided_by_cost() -> None:

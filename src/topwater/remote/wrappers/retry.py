@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from topwater.model import Fetched, KeyArray
+from topwater.model import Attempts, Fetched, KeyArray
 from topwater.protocols import Source
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK, Timer
 from topwater.remote.wrappers.wrapper import PATIENCE, Around
@@ -18,6 +18,9 @@ from topwater.validation import whole_of
 RETRIED: Final = ("limited", "server", "timeout", "refused", "dropped")
 """What may pass by itself. A wrong request stays wrong, and what is late has no time left."""
 
+_OWN = ("_attempts", "_chance", "_lock")
+"""What a copy in another process does not take along."""
+
 
 class Retrying(Around):
     """Asks again for the keys that failed, with growing pauses, inside the deadline.
@@ -25,7 +28,7 @@ class Retrying(Around):
     Pauses double from ``pause`` up to ``longest``, and are shortened by chance to between half
     and all of that, so that those who failed together do not come back together. A service that
     says when to come back (``Retry-After``) is not asked before that time. Where a pause would
-    end after the deadline, there is no further attempt.
+    end after the deadline, there is no further attempt; nor where it could not be paid for.
 
     Parameters
     ----------
@@ -60,19 +63,24 @@ class Retrying(Around):
         self._begin()
 
     def _begin(self) -> None:
+        self._attempts: Attempts | None = None
         self._chance = random.Random(self.seed)  # noqa: S311  no secret
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in vars(self).items() if k not in ("_chance", "_lock")}
+        return {k: v for k, v in vars(self).items() if k not in _OWN}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._begin()
 
+    def allow(self, attempts: Attempts | None) -> None:
+        """Ask again only as far as these allow; with None, as often as it is set to."""
+        self._attempts = attempts
+
     def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:
-        """The values of ``keys``, by as many attempts as there is time for."""
-        begun = self._timer.now()
+        """The values of ``keys``, by as many attempts as there is time for, and money."""
+        begun, attempts = self._timer.now(), self._attempts
         got = self.source.fetch(keys, deadline)
         for attempt in range(self.retries):
             again = np.flatnonzero(~got.ok & np.isin(got.reasons(), RETRIED))
@@ -85,6 +93,8 @@ class Retrying(Around):
             self._timer.sleep(wait)
             left = None if deadline is None else deadline - (self._timer.now() - begun)
             if left is not None and left <= 0:
+                break
+            if attempts is not None and not attempts.take(len(again)):
                 break
             got = _updated(got, again, self.source.fetch(keys[again], left))
         return replace(got, seconds=self._timer.now() - begun)

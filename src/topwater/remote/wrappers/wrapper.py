@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from topwater.model import Fetched, Key, KeyArray, Millis
+from topwater.model import Attempts, Fetched, Key, KeyArray, Millis
 from topwater.problems import Problem
 from topwater.protocols import Seeks, Source
 from topwater.remote.look import Look, checked
@@ -79,6 +79,11 @@ class Around:
         """Tell a source that has a time of its own what time it is."""
         if isinstance(self.source, Seeks):
             self.source.seek(now)
+
+    def allow(self, attempts: Attempts | None) -> None:
+        """Tell a source that asks again how often it may; with None, as often as it is set to."""
+        if isinstance(self.source, Around):
+            self.source.allow(attempts)
 
     def check(self, key: Key | None = None) -> Look | None:
         """Raise ``SourceError`` if the source can't be reached, or has no value for a key."""

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from topwater.model import (
     LOOK_UPS,
+    Attempts,
     Fetched,
     FloatArray,
     Freshness,
@@ -69,9 +70,16 @@ class Desk(Protocol):
         """How many keys one request of a source may have; None for any number."""
 
     def fetch(
-        self, asked: Sequence[tuple[str, KeyArray]], now: Millis, deadline: float | None
+        self,
+        asked: Sequence[tuple[str, KeyArray]],
+        now: Millis,
+        deadline: float | None,
+        again: Mapping[str, Attempts],
     ) -> list[Fetched]:
-        """What came for the keys of each source, all asked at the same time."""
+        """What came for the keys of each source, all asked at the same time.
+
+        ``again`` is what may be spent on further attempts, by the names of sources.
+        """
 
 
 class JoinedRefresher:
@@ -203,8 +211,10 @@ class JoinedRefresher:
             for join, each, at in zip(self.settings.joins, wish.wanted, rows, strict=True)
         ]
         seconds = self._time.for_fetching(self.settings.budget.seconds)
-        got = self._desk.fetch(asked, wish.now, seconds)
-        spent = self.wallet.spend(wish.now, [len(at) for at in rows], got)
+        counts = [len(at) for at in rows]
+        again = self.wallet.again(wish.now, counts)
+        got = self._desk.fetch(asked, wish.now, seconds, again)
+        spent = self.wallet.spend(wish.now, counts, got, again)
         return Granted(rows, got, spent, self.wallet.left(wish.now))
 
     def _take_in(self, values: RowValues, wish: Wish, granted: Granted) -> LookUps:

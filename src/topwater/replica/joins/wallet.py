@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from topwater.model import Fetched, FloatArray, IntArray, Millis
+from topwater.model import Attempts, Fetched, FloatArray, IntArray, Millis, Repeated
 from topwater.replica.budget import Budget, Purse
 from topwater.replica.joins.join_settings import JoinSettings
 from topwater.replica.joins.quota import Quota, quotas_of
@@ -32,7 +32,8 @@ _ROUNDED = 1e-9
 class Wallet:
     """Says which entries may be read, and takes note of what that cost.
 
-    What was asked for is paid for, whether it came or not: so no quota is ever overspent.
+    What was asked for is paid for, whether it came or not, and so is every further attempt: no
+    quota is ever overspent.
 
     Parameters
     ----------
@@ -78,10 +79,15 @@ class Wallet:
         """Whether every entry may be read."""
         return self._budget.unlimited and not any(self._own)
 
-    def available(self, now: Millis) -> float:
-        """What a window may cost."""
-        cost = math.inf if self._budget.cost is None else self._budget.cost
-        return min([cost, *(quota.left(now) for quota in self._whole.values())])
+    def available(self, now: Millis, cost: float | None = None) -> float:
+        """What a window may cost; or, with ``cost``, what of that the quotas allow."""
+        most = self._budget.cost if cost is None else cost
+        return min(
+            [
+                math.inf if most is None else most,
+                *(quota.left(now) for quota in self._whole.values()),
+            ]
+        )
 
     def most_of(self, join: int, now: Millis) -> int:
         """How many look-ups of a join there may be."""
@@ -100,8 +106,7 @@ class Wallet:
         """
         if self.unlimited and cost is None:
             return [np.arange(len(each)) for each in wanted]
-        available = self.available(now)
-        left = available if cost is None else min(cost, available)
+        left = self.available(now, cost)
         room = [min(len(each), self.most_of(at, now)) for at, each in enumerate(wanted)]
         taken: list[list[int]] = [[] for _ in wanted]
         for at, row in self._by_price(wanted, room):
@@ -137,13 +142,47 @@ class Wallet:
         order = good[np.lexsort((row[good], -ratio[good]))]
         return list(zip(whose[order].tolist(), row[order].tolist(), strict=True))
 
-    def spend(self, now: Millis, asked: Sequence[int], got: Sequence[Fetched]) -> float:
+    def again(
+        self, now: Millis, asked: Sequence[int], cost: float | None = None
+    ) -> dict[str, Attempts]:
+        """What each source may be asked again, after so many look-ups of each join.
+
+        What is left is divided evenly among the sources that are asked, as they are asked at the
+        same time, and who came first must not matter.
+        """
+        left = self.available(now, cost)
+        left -= sum(self.cost(at, count) for at, count in enumerate(asked))
+        busy = dict.fromkeys(
+            join.source for join, count in zip(self._joins, asked, strict=True) if count
+        )
+        found = {}
+        for source in busy:
+            mine = [at for at, join in enumerate(self._joins) if join.source == source]
+            room = [quota.left(now) - asked[at] for at in mine for quota in self._own[at].values()]
+            found[source] = Attempts(
+                min(room, default=math.inf),
+                max(0.0, left) / len(busy),
+                price=max(self._joins[at].cost for at in mine),
+                request_price=max(self._joins[at].request_cost for at in mine),
+            )
+        return found
+
+    def spend(
+        self,
+        now: Millis,
+        asked: Sequence[int],
+        got: Sequence[Fetched],
+        again: Mapping[str, Attempts] | None = None,
+    ) -> float:
         """Take note of what a window's look-ups cost, and how long they took; the cost."""
-        spent = 0.0
+        repeated = {source: each.close() for source, each in (again or {}).items()}
+        spent = sum(each.cost for each in repeated.values())
         for at, (count, came) in enumerate(zip(asked, got, strict=True)):
             spent += self.cost(at, count)
+            # Where several joins ask one source, each pays: whose keys they were is not known.
+            more = repeated.get(self._joins[at].source, Repeated()).look_ups
             for quota in self._own[at].values():
-                quota.spend(now, float(count))
+                quota.spend(now, float(count + more))
             timed = self._times[at]
             if timed is not None and count:
                 pay(timed, came)
@@ -168,13 +207,9 @@ class Wallet:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """What :meth:`snapshot` gave; of quotas, those that there still are."""
-        quotas, kept = self._quotas(), state["quotas"]
-        if not isinstance(kept, Mapping):
-            # As it was written before quotas had names: they were those of the same settings.
-            kept = dict(zip(quotas, kept, strict=True)) if len(quotas) == len(kept) else {}
-        for name, quota in quotas.items():
-            if name in kept:
-                quota.restore(kept[name])
+        for name, quota in self._quotas().items():
+            if name in state["quotas"]:
+                quota.restore(state["quotas"][name])
         for timed, seconds in zip(self._times, state["seconds"], strict=True):
             if timed is not None and seconds is not None:
                 timed.seconds_per_fetch = seconds
