@@ -81,7 +81,7 @@ def run_on(rows: DataFrame, folder: Path) -> list[Progress]:
         running.awaitTermination()
         last = running.lastProgress
         assert last is not None
-        eventually(lambda: any(each.batch == last.batchId for each in seen))
+        eventually(lambda: any(each.batch == last.batchId for each in seen), seconds=120)
     assert watching.error is None
     return seen
 

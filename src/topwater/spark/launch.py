@@ -15,7 +15,7 @@ from topwater.private_files import make_private_folder
 from topwater.query.identity import require_same_identity
 from topwater.spark.checkpoint_plan import Wanted
 from topwater.spark.compat import java, java_errors
-from topwater.spark.folders import names_in
+from topwater.spark.folders import is_there, names_in
 from topwater.spark.java_heap import JavaHeap
 from topwater.spark.planned_rankings import PlannedRanking, rankings_in
 from topwater.spark.processor import require_same_name, require_same_origin
@@ -168,13 +168,31 @@ def _check_watermarks(answers: DataFrame) -> None:
 
 def _check_sink(spark: SparkSession, path: str, checkpoint: str) -> None:
     """Spark's file sink leaves out micro-batches whose numbers its log has, whoever wrote them."""
+    planned = last_number(names_in(spark, f"{checkpoint}/offsets"))
     require_continued(
         path,
         checkpoint,
-        written=last_number(names_in(spark, f"{path}/{SINK_LOG}")),
-        planned=last_number(names_in(spark, f"{checkpoint}/offsets")),
+        written=_last_written(spark, f"{path}/{SINK_LOG}", planned),
+        planned=planned,
         done=last_number(names_in(spark, f"{checkpoint}/commits")),
     )
+
+
+def _last_written(spark: SparkSession, log: str, planned: int | None) -> int | None:
+    """The last micro-batch in the log of a sink; None if it has no log.
+
+    Over Spark Connect this folder is the one that can't be listed: it is asked for the numbers that
+    matter, from the first that must not be there down to the last that must.
+    """
+    if java(spark) is not None:
+        return last_number(names_in(spark, log))
+    if not is_there(spark, log):
+        return None
+    ahead = 0 if planned is None else planned + 1
+    for number in range(ahead, max(ahead - 3, 0), -1):
+        if any(is_there(spark, f"{log}/{number}{end}") for end in ("", ".compact")):
+            return number
+    return max(ahead - 3, 0)
 
 
 def _make_private(checkpoint: str) -> None:

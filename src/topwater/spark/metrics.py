@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import threading
+import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -305,7 +306,10 @@ class Watch:
         """Stop listening. A second call does nothing."""
         listener, self._listener = self._listener, None
         if listener is not None:
-            with contextlib.suppress(Exception):  # the session may have been stopped before
+            # The session may have been stopped before.
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                # Spark Connect's client takes figures of Python workers for an error by then.
+                warnings.filterwarnings("ignore", message="StreamingQueryListenerBus")
                 self._spark.streams.removeListener(listener)
 
     def __enter__(self) -> Watch:
