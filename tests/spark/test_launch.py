@@ -20,7 +20,6 @@ from tests.support.observed import (
     SHARDS,
     START,
     eventually,
-    figures_of,
     query,
     read,
     source,
@@ -30,7 +29,7 @@ from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tum
 from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.reduction import reduce_batch
 from topwater.scoring import Formula
-from topwater.spark import answers_from, launch, read_state, standing, start, topk
+from topwater.spark import Progress, answers_from, launch, read_state, standing, start, topk
 from topwater.spark.heartbeats import BEAT, beat, heeded
 from topwater.spark.state import lines
 from topwater.standing import StandingQuery
@@ -302,7 +301,11 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
     answers = topk(read(spark, folder), asked, give="both", idle="500ms", shards=shards)
     out = str(tmp_path / "out")
     running = start(answers, path=out, checkpoint=tmp_path / "checkpoint")
-    eventually(lambda: any(figures_of(each)["windows"] for each in running.recentProgress))
+    eventually(
+        lambda: any(
+            told is not None and told.windows for told in map(Progress.of, running.recentProgress)
+        )
+    )
     running.stop()
     first, *rest = answers_from(spark.read.parquet(out).toArrow(), asked)
     assert first.keys == [5]
