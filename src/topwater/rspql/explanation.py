@@ -357,6 +357,8 @@ def _differences(plan: Plan) -> Iterator[str]:
         yield "the triples of a block join inside one event, and not across events"
     if plan.take == "each":
         yield "a triple that is in two events gives two items, where a set of triples has it once"
+    elif plan.distinct:
+        pass
     elif plan.group_by:
         yield "a triple that is in two events counts twice, where a set of triples has it once"
     else:

@@ -320,6 +320,8 @@ class Plan:
         The variable of the score, if it has one.
     group_by
         Whether the query says ``GROUP BY``.
+    distinct
+        Whether what is ranked are the different rows of ``SELECT DISTINCT``.
     projection
         What ``SELECT`` shows, in its order. For ``CONSTRUCT``, all variables of the template.
     template
@@ -356,6 +358,7 @@ class Plan:
     errors: Mapping[str, str] = field(default_factory=dict)
     chosen: bool = False
     then: tuple[Then, ...] = ()
+    distinct: bool = False
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "kinds", "errors"):
