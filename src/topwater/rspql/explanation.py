@@ -350,23 +350,26 @@ def _text_condition(condition: Text | Kind) -> str:
     return f"?{condition.variable} {condition.test} {condition.text!r}{case}"
 
 
+def _repeats(plan: Plan) -> str:
+    """What becomes of a triple that is said twice."""
+    if plan.take == "each":
+        return "a triple that is in two events gives two items, where a set of triples has it once"
+    if plan.group_by:
+        return "a triple that is in two events counts twice, where a set of triples has it once"
+    keys = " and ".join(f"?{name}" for name in plan.keys)
+    return (
+        f"a {keys} counts once in a window, with its latest solution, where SPARQL gives a row "
+        "for each"
+    )
+
+
 def _differences(plan: Plan) -> Iterator[str]:
     """Where the answer is another one than SPARQL gives over all triples of a window."""
     blocks = [part for pattern in plan.patterns for part in pattern.blocks]
     if any(len(block.triples) > 1 for block in blocks):
         yield "the triples of a block join inside one event, and not across events"
-    if plan.take == "each":
-        yield "a triple that is in two events gives two items, where a set of triples has it once"
-    elif plan.distinct:
-        pass
-    elif plan.group_by:
-        yield "a triple that is in two events counts twice, where a set of triples has it once"
-    else:
-        keys = " and ".join(f"?{name}" for name in plan.keys)
-        yield (
-            f"a {keys} counts once in a window, with its latest solution, where SPARQL gives "
-            "a row for each"
-        )
+    if not plan.distinct:
+        yield _repeats(plan)
     for service in plan.services:
         if service.by is not None and service.key not in plan.keys:
             yield (

@@ -111,7 +111,7 @@ class Grouping:
                 self._document.fail(
                     f"DISTINCT rows do not show ?{variable}, of which one row may have several",
                     self._document.find("DISTINCT"),
-                    f"show ?{variable} too; or say which counts, as MAX(?{variable}), with GROUP BY",
+                    f"show ?{variable} too, or say which counts: MAX(?{variable}) and GROUP BY",
                 )
         self._where.bind_choices(names, self._choices)
         self._stream |= {name for name in names if name in self._choices}
