@@ -233,6 +233,15 @@ def test_values_that_are_looked_up_are_ranked_by_one_condition() -> None:
     assert "one expression" in no.value.fix
 
 
+def test_a_row_without_what_it_shows_is_left_out_and_counted() -> None:
+    text = f"""{HEAD} SELECT ?s (LANG(?t) AS ?l) FROM NAMED WINDOW :w ON :s [RANGE 9]
+        WHERE {{ WINDOW :w {{ ?s :v ?v ; :t ?t }} }} ORDER BY ?v LIMIT 3"""  # noqa: S608
+    some: list[Event] = [(1, "a", 1, "1", "<x:a>"), (2, "b", 2, "1", '"b"@en')]
+    (told,) = rspql(text, streams={":s": batches(some, [])})
+    assert told.rows == [{"s": f"{X}b", "l": '"en"'}]
+    assert told.answer.counts.bad_key == 1
+
+
 def test_what_decides_is_explained() -> None:
     text = f"""{HEAD} SELECT ?s (COUNT(?v) AS ?n) FROM NAMED WINDOW :w ON :s [RANGE 9]
         WHERE {{ WINDOW :w {{ ?s :v ?v ; :x ?x }} }}
