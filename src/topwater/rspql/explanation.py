@@ -155,7 +155,7 @@ def _headline(plan: Plan) -> str:
 def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     streams = dict.fromkeys(shown(window.stream, plan.prefixes) for window in plan.windows)
     yield Step("stream", (", ".join(streams),))
-    yield Step("window", (_window(plan, query),))
+    yield Step("window", _window(plan, query))
     yield Step("match", tuple(_matches(plan)))
     if not isinstance(plan.take, str):
         yield Step("take", (f"{_taken(plan.take, plan)}, for each {_keys(plan)} of a window",))
@@ -173,12 +173,16 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     yield Step("answer", tuple(_answer(plan)))
 
 
-def _window(plan: Plan, query: TopKQuery) -> str:
-    names = ", ".join(shown(each.name, plan.prefixes) for each in plan.windows)
-    line = window_line(windows_of(plan.windows[0]))
-    if query.window.by == "count":
-        line = f"{line.replace('events', 'solutions')} (in process only)"
-    return f"{names}  {line}"
+def _window(plan: Plan, query: TopKQuery) -> tuple[str, ...]:
+    lines = []
+    for width in dict.fromkeys(each.width for each in plan.windows):
+        mine = [each for each in plan.windows if each.width == width]
+        names = ", ".join(shown(each.name, plan.prefixes) for each in mine)
+        line = window_line(windows_of(mine[0]))
+        if query.window.by == "count":
+            line = f"{line.replace('events', 'solutions')} (in process only)"
+        lines.append(f"{names}  {line}")
+    return tuple(lines)
 
 
 def _matches(plan: Plan) -> Iterator[str]:

@@ -43,7 +43,16 @@ def test_terms_of_one_sort_are_in_the_order_of_sparql(sort: str) -> None:
 
 
 def test_nothing_comes_first_and_then_blank_nodes_iris_and_literals() -> None:
-    values = [None, "_:b", "x:a", f'"true"^^<{XSD}boolean>', 2.0, '"a"', '"a"@en', '"a"^^<x:own>']
+    values: list[float | str | None] = [
+        None,
+        "_:b",
+        "x:a",
+        f'"true"^^<{XSD}boolean>',
+        2.0,
+        '"a"',
+        '"a"@en',
+        '"a"^^<x:own>',
+    ]
     places = places_of(values)
     assert places == sorted(places)
     assert len({*places}) == len(places)
@@ -51,7 +60,12 @@ def test_nothing_comes_first_and_then_blank_nodes_iris_and_literals() -> None:
 
 
 def test_equal_terms_stand_in_one_place() -> None:
-    five = [5.0, f'"5"^^<{XSD}integer>', f'"5.0"^^<{XSD}decimal>', f'"5e0"^^<{XSD}double>']
+    five: list[float | str | None] = [
+        5.0,
+        f'"5"^^<{XSD}integer>',
+        f'"5.0"^^<{XSD}decimal>',
+        f'"5e0"^^<{XSD}double>',
+    ]
     assert len({*places_of(five)}) == 1
     noon = [f'"2026-01-01T{time}"^^<{XSD}dateTime>' for time in ("12:00:00Z", "13:00:00+01:00")]
     assert len({*places_of(noon)}) == 1

@@ -415,13 +415,14 @@ class Composer:
         found = tuple(each for each in self.parts.windows.values() if each.name in used)
         first = found[0]
         for other in found[1:]:
-            if (other.width, other.step, other.by) != (first.width, first.step, first.by):
+            if not _close_together(first, other):
                 self.document.fail(
-                    f"<{first.name}> and <{other.name}> have different widths or steps, and are "
-                    "ranked together",
+                    f"<{first.name}> and <{other.name}> are ranked together, and do not close "
+                    "together",
                     self.names.place(other.name, "FROM"),
-                    "give them the same RANGE and STEP",
+                    "give them the same STEP, and RANGEs that differ by whole STEPs, if at all",
                 )
+        found = tuple(sorted(found, key=lambda each: -each.width))
         if first.by == "count" and any(each.parts for each in self.where.patterns):
             self._fail(
                 "WINDOW",
@@ -476,3 +477,11 @@ class Composer:
         places = [each.start for each in self.document.tokens if each.word == token]
         at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
         self.document.fail(problem, at, fix)
+
+
+def _close_together(one: StreamWindow, other: StreamWindow) -> bool:
+    """Is there for each window of the one a window of the other that closes when it does?"""
+    if one.by != other.by or one.step != other.step:
+        return False
+    apart = one.width - other.width
+    return apart == 0 or (one.by == "time" and apart % one.step == 0)
