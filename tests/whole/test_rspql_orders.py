@@ -251,3 +251,11 @@ def test_what_decides_is_explained() -> None:
     assert "the 3 best of each window" in told
     assert "2,147" not in told
     assert "what is equal in all of ORDER BY" in told
+    single = (
+        text.replace("(COUNT(?v) AS ?n)", "").replace("GROUP BY ?s", "").replace("(?n)", "(?v)")
+    )
+    assert "at most k of each pane: 3 × 1 = 3 solutions" in explain(single.replace("AVG(?x)", "?x"))
+    joined = single.replace("} GROUP", "GROUP").replace("WHERE {", "WHERE { WINDOW :w { ?s :y ?y }")
+    assert "what the blocks find, until no window needs it" in explain(
+        joined.replace("AVG(?x)", "?x")
+    )

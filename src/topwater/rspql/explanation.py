@@ -166,11 +166,18 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     if plan.joins_services and plan.conditions:
         yield Step("where", tuple(condition_text(each, plan) for each in plan.conditions))
     yield Step("score", tuple(_score(plan)))
-    if plan.by_window and not plan.joins_windows:
-        panes = windows_of(plan.windows[0]).panes_per_window
-        most = f"{plan.k} × {panes} = {plan.k * panes:,}"
-        yield Step("list", (f"at most k of each pane: {most} solutions, however many come",))
+    if plan.by_window and not plan.services:
+        yield Step("list", (_held(plan),))
     yield Step("answer", tuple(_answer(plan)))
+
+
+def _held(plan: Plan) -> str:
+    """What is remembered where windows are made whole before they are ranked."""
+    if plan.joins_windows or plan.take != "each" or not plan.then:
+        return "what the blocks find, until no window needs it: it grows with the solutions"
+    panes = windows_of(plan.windows[0]).panes_per_window
+    most = f"{plan.k} × {panes} = {plan.k * panes:,}"
+    return f"at most k of each pane: {most} solutions, however many come"
 
 
 def _window(plan: Plan, query: TopKQuery) -> tuple[str, ...]:
