@@ -122,3 +122,30 @@ def test_it_runs_on_until_it_is_stopped_and_goes_on_from_there(
         found.setdefault(row["window_end"], []).append(row)
     told = [{"window_end": end, "rows": each} for end, each in found.items()]
     assert shown(told) == SHOWN
+
+
+PAIRS = """
+PREFIX : <http://example.org/>
+SELECT ?user (SUM(?n) AS ?total) (COUNT(?m) AS ?times)
+FROM NAMED WINDOW :W ON :S [RANGE PT4S STEP PT2S] FROM NAMED WINDOW :V ON :T [RANGE PT2S STEP PT2S]
+WHERE { WINDOW :W { ?user :hasMentions ?n } WINDOW :V { ?user :hasMentions ?m } }
+GROUP BY ?user ORDER BY DESC(?total) DESC(?times) LIMIT 2
+"""
+
+
+def test_windows_are_joined_and_ranked_by_two_conditions(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "q.rq").write_text(PAIRS)
+    lines = [f"{START + 1_000 * at}\t{mention(user, n)}" for at, user, n in HEARD]
+    for name in ("s", "t"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.nt").write_text("\n".join(lines))
+    streams = [f":S={tmp_path / 's'}", f":T={tmp_path / 't'}"]
+    job = read_job(tmp_path / "q.rq", streams=streams)
+    display = Collected(job)
+    run(job, display, once=True, spark=spark)
+    found = shown(display.windows)
+    # a said 3, 1 and 2 up to second 4, of which it said two after second 2.
+    assert found[4] == [("a", 12.0, 6.0)]
+    assert found[6] == [("c", 9.0, 1.0), ("b", 5.0, 1.0)]

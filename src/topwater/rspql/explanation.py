@@ -155,7 +155,7 @@ def _headline(plan: Plan) -> str:
 def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     streams = dict.fromkeys(shown(window.stream, plan.prefixes) for window in plan.windows)
     yield Step("stream", (", ".join(streams),))
-    yield Step("window", (_window(plan, query),))
+    yield Step("window", _window(plan, query))
     yield Step("match", tuple(_matches(plan)))
     if not isinstance(plan.take, str):
         yield Step("take", (f"{_taken(plan.take, plan)}, for each {_keys(plan)} of a window",))
@@ -166,19 +166,30 @@ def _steps(plan: Plan, query: TopKQuery) -> Iterator[Step]:
     if plan.joins_services and plan.conditions:
         yield Step("where", tuple(condition_text(each, plan) for each in plan.conditions))
     yield Step("score", tuple(_score(plan)))
-    if plan.by_window and not plan.joins_windows:
-        panes = windows_of(plan.windows[0]).panes_per_window
-        most = f"{plan.k} × {panes} = {plan.k * panes:,}"
-        yield Step("list", (f"at most k of each pane: {most} solutions, however many come",))
+    if plan.by_window and not plan.services:
+        yield Step("list", (_held(plan),))
     yield Step("answer", tuple(_answer(plan)))
 
 
-def _window(plan: Plan, query: TopKQuery) -> str:
-    names = ", ".join(shown(each.name, plan.prefixes) for each in plan.windows)
-    line = window_line(windows_of(plan.windows[0]))
-    if query.window.by == "count":
-        line = f"{line.replace('events', 'solutions')} (in process only)"
-    return f"{names}  {line}"
+def _held(plan: Plan) -> str:
+    """What is remembered where windows are made whole before they are ranked."""
+    if plan.joins_windows or plan.take != "each" or not plan.then:
+        return "what the blocks find, until no window needs it: it grows with the solutions"
+    panes = windows_of(plan.windows[0]).panes_per_window
+    most = f"{plan.k} × {panes} = {plan.k * panes:,}"
+    return f"at most k of each pane: {most} solutions, however many come"
+
+
+def _window(plan: Plan, query: TopKQuery) -> tuple[str, ...]:
+    lines = []
+    for width in dict.fromkeys(each.width for each in plan.windows):
+        mine = [each for each in plan.windows if each.width == width]
+        names = ", ".join(shown(each.name, plan.prefixes) for each in mine)
+        line = window_line(windows_of(mine[0]))
+        if query.window.by == "count":
+            line = f"{line.replace('events', 'solutions')} (in process only)"
+        lines.append(f"{names}  {line}")
+    return tuple(lines)
 
 
 def _matches(plan: Plan) -> Iterator[str]:
@@ -350,21 +361,26 @@ def _text_condition(condition: Text | Kind) -> str:
     return f"?{condition.variable} {condition.test} {condition.text!r}{case}"
 
 
+def _repeats(plan: Plan) -> str:
+    """What becomes of a triple that is said twice."""
+    if plan.take == "each":
+        return "a triple that is in two events gives two items, where a set of triples has it once"
+    if plan.group_by:
+        return "a triple that is in two events counts twice, where a set of triples has it once"
+    keys = " and ".join(f"?{name}" for name in plan.keys)
+    return (
+        f"a {keys} counts once in a window, with its latest solution, where SPARQL gives a row "
+        "for each"
+    )
+
+
 def _differences(plan: Plan) -> Iterator[str]:
     """Where the answer is another one than SPARQL gives over all triples of a window."""
     blocks = [part for pattern in plan.patterns for part in pattern.blocks]
     if any(len(block.triples) > 1 for block in blocks):
         yield "the triples of a block join inside one event, and not across events"
-    if plan.take == "each":
-        yield "a triple that is in two events gives two items, where a set of triples has it once"
-    elif plan.group_by:
-        yield "a triple that is in two events counts twice, where a set of triples has it once"
-    else:
-        keys = " and ".join(f"?{name}" for name in plan.keys)
-        yield (
-            f"a {keys} counts once in a window, with its latest solution, where SPARQL gives "
-            "a row for each"
-        )
+    if not plan.distinct:
+        yield _repeats(plan)
     for service in plan.services:
         if service.by is not None and service.key not in plan.keys:
             yield (

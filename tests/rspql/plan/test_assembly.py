@@ -94,5 +94,5 @@ def test_windows_that_are_ranked_together_are_alike() -> None:
     rest = "WHERE { WINDOW ?any { ?s :v ?v } } ORDER BY ?v LIMIT 3"
     plan = parse(f"{HEAD}SELECT ?s {froms.format(10)} {rest}")
     assert [each.width for each in plan.windows] == [10, 10]
-    with pytest.raises(QueryError, match="different widths or steps"):
+    with pytest.raises(QueryError, match="do not close together"):
         parse(f"{HEAD}SELECT ?s {froms.format(20)} {rest}")

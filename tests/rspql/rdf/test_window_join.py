@@ -23,6 +23,9 @@ X = "http://example.org/"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 PREFIX = f"PREFIX : <{X}>"
 FROM = "FROM NAMED WINDOW :a ON :s [RANGE 9 STEP 4] FROM NAMED WINDOW :b ON :t [RANGE 9 STEP 4]"
+WIDTHS = [9, 9, 5, 13]
+"""Of the second window."""
+
 NUMBER = '"{}"^^<http://www.w3.org/2001/XMLSchema#integer>'
 Events = list[tuple[int, str]]
 
@@ -66,13 +69,13 @@ def some_query(rng: random.Random) -> tuple[str, str, bool]:
     return f"?u ?x ?z ({rng.choice(['?x + ?z', '?z', '2 * ?x - ?z'])} AS ?score)", where, False
 
 
-def store_of(streams: dict[str, Events], window: Window) -> ox.Store:
-    """The events of a window as named graphs, with the stream that each is from."""
+def store_of(streams: dict[str, Events], end: int, widths: dict[str, int]) -> ox.Store:
+    """The events of windows that close together as named graphs, with their streams."""
     lines = []
     for stream, events in streams.items():
         for number, (at, text) in enumerate(events):
             graph = f"<x:{stream}{number}>"
-            if window.start < at <= window.end:
+            if end - widths[stream] < at <= end:
                 named = text.replace("_:b", f"<x:blank{stream}{number}>")
                 lines += [f"{line[:-1]}{graph} ." for line in named.splitlines()]
                 lines.append(f"{graph} <{X}on> <{X}{stream}> .")
@@ -111,14 +114,19 @@ def require_same(seed: int) -> int:
     select, where, grouped = some_query(rng)
     streams = {"s": some_events(rng, ["p", "q"]), "t": some_events(rng, ["p", "q"])}
     group = "GROUP BY ?u" if grouped else ""
+    widths = {"s": 9, "t": rng.choice(WIDTHS)}
+    windows = FROM.replace(":t [RANGE 9", f":t [RANGE {widths['t']}")
     text = (
-        f"{PREFIX} SELECT {select} {FROM} WHERE {{ {where} }} {group} ORDER BY DESC(?score) LIMIT 4"
+        f"{PREFIX} SELECT {select} {windows} WHERE {{ {where} }} {group} "
+        "ORDER BY DESC(?score) LIMIT 4"
     )
     cuts = sorted(rng.sample(range(1, 60), 12))
     told = list(rspql(text, streams={f":{n}": batches(each, cuts) for n, each in streams.items()}))
     some = 0
     for each in told:
-        expected = theirs(select, where, store_of(streams, each.answer.window))
+        window = each.answer.window
+        assert window.end - window.start == max(widths.values())
+        expected = theirs(select, where, store_of(streams, window.end, widths))
         rows = [tuple(_ours(value) for value in row.values()) for row in each.rows]
         # Groups of blank nodes are told apart, but here they have one name.
         scores = sorted((row[-1] for row in expected.elements()), reverse=True)[:4]
@@ -127,8 +135,8 @@ def require_same(seed: int) -> int:
         assert each.answer.exact
         some += len(rows)
     answered = {each.answer.window.end for each in told}
-    for end in set(range(9, 60, 4)) - answered:
-        assert not theirs(select, where, store_of(streams, Window(0, end - 9, end)))
+    for end in set(range(max(widths.values()), 60, 4)) - answered:
+        assert not theirs(select, where, store_of(streams, end, widths))
     return some
 
 
@@ -165,6 +173,23 @@ def test_a_pair_is_in_the_windows_that_both_are_in() -> None:
     assert first.rows == [{"u": f"{X}u", "score": 7.0}]
     assert first.answer.rows[0].time == 8
     assert [each.rows for each in others] == [[]] * len(others)
+
+
+@pytest.mark.parametrize("rank", ["DESC(?n)", "DESC(?n) ?u"])
+def test_alternatives_may_read_windows_of_different_widths(rank: str) -> None:
+    text = f"""{PREFIX} SELECT ?u ?n FROM NAMED WINDOW :a ON :s [RANGE 4 STEP 4]
+        FROM NAMED WINDOW :b ON :t [RANGE 8 STEP 4]
+        WHERE {{ {{ WINDOW :a {{ ?u :p ?n }} }} UNION {{ WINDOW :b {{ ?u :q ?n }} }} }}
+        ORDER BY {rank} LIMIT 3"""  # noqa: S608
+    told = rspql(
+        text,
+        streams={
+            ":s": [{"time": [3, 6], "value": [said("u", "p", 1), said("u", "p", 2)]}],
+            ":t": [{"time": [3, 6], "value": [said("u", "q", 30), said("u", "q", 40)]}],
+        },
+    )
+    found = {each.answer.window.end: [row["n"] for row in each.rows] for each in told}
+    assert found == {8: [40.0, 30.0, 2.0], 12: [40.0]}
 
 
 def test_what_is_late_or_unreadable_or_before_the_start_is_counted() -> None:

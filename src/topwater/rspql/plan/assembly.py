@@ -72,6 +72,11 @@ class Composer:
             )
         self.stream = with_casts(self.where.stream_variables())
         self.remote = ServiceValues(document, names, self.where)
+        self.distinct = layers.distinct and layers.groups is None and not self.remote
+        if self.distinct:
+            # Rows that differ are groups of those that do not.
+            terms = self.where.stream_variables() - {*self.where.known}
+            layers.groups = [Variable(name) for name in layers.shown if name in terms]
 
     def plan(self) -> Plan:
         """The plan."""
@@ -85,6 +90,8 @@ class Composer:
         self.where.defaults |= formulas.defaults
         outputs = {name: formulas.node(Variable(name)) for name in self._output_names()}
         outputs |= self._further(formulas, grouping)
+        if grouping is not None and self.distinct:
+            score, outputs = grouping.of_distinct(score, outputs)
         self._bind_choices([*map(columns, (score, *outputs.values())), *map(names_in, having)])
         having = [self._numeric(each) for each in having]
         outputs = self.remote.settle(columns(score).union(*map(names_in, having)), outputs)
@@ -115,7 +122,8 @@ class Composer:
             conditions=conditions,
             chosen=bool(services) and None in map(guards, conditions),
             score_name=showing.score_name(projection),
-            group_by=self.layers.groups is not None,
+            group_by=self.layers.groups is not None and not self.distinct,
+            distinct=self.distinct,
             projection=projection,
             template=tuple(self.layers.template or ()),
             refresh=self._refresh(bool(services)),
@@ -289,7 +297,6 @@ class Composer:
         used = columns(score).union(*map(names_in, having))
         if grouping is None and not self.remote:
             self._require_stream(used)
-            self._require_repeats()
             return "each", {}, {}
         renamed = dict(self.remote.renamed)
         if grouping is None:
@@ -344,14 +351,6 @@ class Composer:
                     f"SAMPLE(?{plain}) is any of several, and can't be ranked by",
                     f"write MAX(?{plain}), MIN, AVG or SUM",
                 )
-
-    def _require_repeats(self) -> None:
-        if self.layers.distinct:
-            self._fail(
-                "DISTINCT",
-                "DISTINCT would have to remember every solution: each is an item of its own",
-                "leave it out, or GROUP BY the variable to rank",
-            )
 
     def _require_stream(self, used: set[str]) -> None:
         for name in sorted(used):
@@ -416,13 +415,14 @@ class Composer:
         found = tuple(each for each in self.parts.windows.values() if each.name in used)
         first = found[0]
         for other in found[1:]:
-            if (other.width, other.step, other.by) != (first.width, first.step, first.by):
+            if not _close_together(first, other):
                 self.document.fail(
-                    f"<{first.name}> and <{other.name}> have different widths or steps, and are "
-                    "ranked together",
+                    f"<{first.name}> and <{other.name}> are ranked together, and do not close "
+                    "together",
                     self.names.place(other.name, "FROM"),
-                    "give them the same RANGE and STEP",
+                    "give them the same STEP, and RANGEs that differ by whole STEPs, if at all",
                 )
+        found = tuple(sorted(found, key=lambda each: -each.width))
         if first.by == "count" and any(each.parts for each in self.where.patterns):
             self._fail(
                 "WINDOW",
@@ -477,3 +477,11 @@ class Composer:
         places = [each.start for each in self.document.tokens if each.word == token]
         at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
         self.document.fail(problem, at, fix)
+
+
+def _close_together(one: StreamWindow, other: StreamWindow) -> bool:
+    """Is there for each window of the one a window of the other that closes when it does?"""
+    if one.by != other.by or one.step != other.step:
+        return False
+    apart = one.width - other.width
+    return apart == 0 or (one.by == "time" and apart % one.step == 0)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NoReturn
 
 from rdflib.term import Variable
 
 from topwater.rspql.parser.tokens import Document
-from topwater.rspql.plan.choices import Choices
-from topwater.rspql.plan.formula_names import free_name
+from topwater.rspql.plan.choices import Choices, variables_behind
+from topwater.rspql.plan.formula_names import free_name, renamed_tree
 from topwater.rspql.plan.plan import TEXT, Bind, Binding, Derived, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
@@ -90,6 +90,32 @@ class Grouping:
         wanted = {name: form for name, form in self._taken.items() if name in used}
         wanted = wanted or self._taken or {self.free("seen"): "count"}
         return wanted | {flag: self._flags[flag] for flag in self.errors_of(wanted).values()}
+
+    def of_distinct(self, score: Node, outputs: Mapping[str, Node]) -> tuple[Node, dict[str, Node]]:
+        """A score and what is shown of rows that differ, where these are the groups.
+
+        All solutions of a group have the same terms, so the greatest number is that of all.
+        """
+        ranked = self._of_group(score)
+        found = {}
+        for name, node in outputs.items():
+            key = isinstance(node, Name) and node.name in self._groups
+            found[name] = node if key and node != score else self._of_group(node)
+        return ranked, found
+
+    def _of_group(self, node: Node) -> Node:
+        names = Expression(node).columns
+        for name in sorted(variables_behind(names, self._choices)):
+            if variable_in(name) not in self._groups:
+                variable = variable_in(name)
+                self._document.fail(
+                    f"DISTINCT rows do not show ?{variable}, of which one row may have several",
+                    self._document.find("DISTINCT"),
+                    f"show ?{variable} too, or say which counts: MAX(?{variable}) and GROUP BY",
+                )
+        self._where.bind_choices(names, self._choices)
+        self._stream |= {name for name in names if name in self._choices}
+        return renamed_tree(node, {name: self._note("Max", Name(name), "") for name in names})
 
     def free(self, name: str) -> str:
         """A name that no aggregate and no remote value has."""

@@ -289,7 +289,7 @@ class Plan:
     prefixes
         The query's own.
     windows
-        Those that patterns use. They have one width and one step.
+        Those that patterns use, the widest first. They have one step, and close together.
     patterns
         Alternatives (``UNION``): every solution of any of them is a row of the binding table.
     services
@@ -320,6 +320,8 @@ class Plan:
         The variable of the score, if it has one.
     group_by
         Whether the query says ``GROUP BY``.
+    distinct
+        Whether what is ranked are the different rows of ``SELECT DISTINCT``.
     projection
         What ``SELECT`` shows, in its order. For ``CONSTRUCT``, all variables of the template.
     template
@@ -356,6 +358,7 @@ class Plan:
     errors: Mapping[str, str] = field(default_factory=dict)
     chosen: bool = False
     then: tuple[Then, ...] = ()
+    distinct: bool = False
 
     def __post_init__(self) -> None:
         for name in ("prefixes", "kinds", "errors"):
@@ -377,10 +380,12 @@ class Plan:
     def by_window(self) -> bool:
         """Whether somebody makes each window whole before it is ranked.
 
-        Its blocks are joined there, or equal scores of single solutions told apart.
+        Its blocks are joined there, or equal scores of single solutions told apart; or blocks
+        read windows of different widths.
         """
+        differ = len({each.width for each in self.windows}) > 1
         timed = self.windows[0].by == "time"
-        return self.joins_windows or bool(self.then and self.take == "each" and timed)
+        return self.joins_windows or differ or bool(self.then and self.take == "each" and timed)
 
     @property
     def service(self) -> Service | None:

@@ -32,13 +32,14 @@ from topwater.rspql.plan.plan import (
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
 from topwater.rspql.rdf.term_values import ERROR, KIND, variable_in
-from topwater.rspql.rdf.triples import Triples, text_of
+from topwater.rspql.rdf.triples import XSD, Triples, text_of
 
 if TYPE_CHECKING:
     from topwater.rspql.rdf.static_data import StaticData
 
 _TERM = re.compile(r'<[^<>]*>|"(?:[^"\\]|\\.)*"?(?:@[\w-]+|\^\^<[^<>]*>)?|_:\S+', re.DOTALL)
 _LARGEST = 2**62
+_NO_NUMBER = f'"NaN"^^<{XSD}double>'
 OWN_BLANK = "_:/"
 """What the names of blank nodes in files begin with: no event can have such a name."""
 
@@ -322,7 +323,7 @@ def _texts(found: Bindings, name: str) -> pa.Array:
         return found.terms.take(found.codes[name]).cast(pa.large_string())
     texts = literals(pa.array(found.bound[name], from_pandas=True))
     # What can't be computed comes before or after all numbers, and its solution stays one.
-    return pc.fill_null(texts, '""') if name.startswith(FURTHER) else texts
+    return pc.fill_null(texts, _NO_NUMBER) if name.startswith(FURTHER) else texts
 
 
 def key_terms(key: str, count: int) -> list[str]:

@@ -62,16 +62,15 @@ def _of_number(value: float | None) -> Place:
 
 def _of_term(term: str, sort: int) -> Place:
     place = _PLACES.index(sort) + 1
-    if term == '""':  # what could not be computed
-        return _NOTHING
     if sort == TRUTH:
         return (place, truth_of(term))
     if sort == NUMBER:
         number = exact_of(term)
-        # Not even equal to itself, it would leave the others in any order.
-        return (place, -math.inf) if number != number else (place, number)
+        # What is not even equal to itself would leave the others in any order.
+        return (place, number) if number == number else _NOTHING
     if sort in (MOMENT, DAY):
         return (place, moment_of(term)[0])
     if sort in (STRING, TAGGED):
         return (place, unquoted([term])[0], term[term.rindex('"') + 1 :])
-    return (place, term)
+    # Brackets would come between an IRI and a longer one.
+    return (place, term[1:-1] if sort == IRI else term)

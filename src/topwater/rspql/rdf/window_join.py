@@ -1,6 +1,7 @@
 """Windows that are made whole before they are ranked.
 
-Several WINDOW blocks that share variables: what one window holds of each is joined as it closes.
+Several WINDOW blocks that share variables: what one window holds of each is joined as it closes. A
+block may read a narrower one, which closes at the same time.
 And single solutions that more than a score ranks: of each window those go on that are the best.
 
 A pair of solutions is in the windows that both are in. The monitor knows one time of an item, so
@@ -28,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rdflib.term import URIRef
 
-from topwater.model import Answer, BoolArray, Frozen, IntArray, Millis, Row, Window
+from topwater.model import Answer, BoolArray, Frozen, IntArray, Millis, Row
 from topwater.monitor.event_time import EventTime
 from topwater.rspql.plan.compilation import windows_of
 from topwater.rspql.plan.plan import TIME, EventPattern, Plan
@@ -59,6 +60,7 @@ class WindowJoin:
         self._plan = plan
         self._data = data
         self._windows = windows_of(plan.windows[0])
+        self._widths = {each.name: each.width for each in plan.windows}
         self._matcher = Matcher(Documents(), plan.patterns, plan.keys, plan.numbers, plan.texts)
         self._best = WindowBest(plan, self._matcher) if plan.then and plan.take == "each" else None
         # What is joined may be wanted, however many others are better.
@@ -203,7 +205,10 @@ class WindowJoin:
         begin = number * self._windows.width
         made = []
         for alternative, pattern in enumerate(self._plan.patterns):
-            parts = [self._of(window, (alternative, n)) for n in range(len(pattern.blocks))]
+            parts = [
+                self._of(window.end, self._widths[block.window], (alternative, number))
+                for number, block in enumerate(pattern.blocks)
+            ]
             if all(part is not None and part.num_rows for part in parts):
                 known = [part for part in parts if part is not None]
                 found, time = _pairs(known, pattern, self._data)
@@ -212,15 +217,14 @@ class WindowJoin:
                 made.append(self._matcher.table(found.take(order), shifted))
         yield from made if self._best is None or not made else self._best.of_window(made)
 
-    def _of(self, window: Window, block: Block) -> pa.Table | None:
+    def _of(self, end: Millis, width: Millis, block: Block) -> pa.Table | None:
+        """What a block found in its own window that closes then."""
         tables = self._held.get(block)
         if not tables:
             return None
         table = pa.concat_tables(tables)
         time = table.column(TIME)
-        return table.filter(
-            pc.and_(pc.greater(time, window.start), pc.less_equal(time, window.end))
-        )
+        return table.filter(pc.and_(pc.greater(time, end - width), pc.less_equal(time, end)))
 
     def _amiss(self, time: IntArray | None, key: str, count: int = 0) -> pa.Table:
         """Rows that will be counted and not used: too late, before the start, or unreadable."""
