@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.rate_beliefs import RateBeliefs
@@ -56,9 +57,10 @@ def uses(rates: RateBeliefs, aged: Aged, presence: FloatArray, windows: Windows)
     past = np.minimum(aged.seconds / step, AHEAD)
     past = np.maximum(1, np.rint(past)).astype(np.int64)
     here = np.minimum(past, windows.overlap)
-    weight = DECAY ** np.arange(AHEAD)
+    ahead = np.arange(AHEAD, dtype=np.float64)
+    weight = np.power(DECAY, ahead)
     counted = _sums(weight)
-    fresh = _sums(weight * np.exp(-np.outer(rates.grid, np.arange(AHEAD) * step)))
+    fresh = _sums(weight * np.exp(-np.outer(rates.grid, ahead * step)))
     away = 1.0 - presence
     read = presence[:, None] * fresh[:, past].T + away[:, None] * fresh[:, here].T
     unread = right * (presence * counted[past] + away * counted[here])[:, None]
@@ -68,6 +70,7 @@ def uses(rates: RateBeliefs, aged: Aged, presence: FloatArray, windows: Windows)
     return np.asarray(np.maximum(found, 0.0))
 
 
-def _sums(terms: FloatArray) -> FloatArray:
+def _sums(given: npt.ArrayLike) -> FloatArray:
     """The sums of the first 0, 1, 2, … terms, along the last axis."""
+    terms = np.asarray(given, np.float64)
     return np.concatenate([np.zeros((*terms.shape[:-1], 1)), np.cumsum(terms, axis=-1)], axis=-1)
