@@ -101,7 +101,7 @@ class RateBeliefs:
 
     def stale(self, beliefs: FloatArray, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """The probability that a value has changed, by its age and the hints since."""
-        found = np.asarray((beliefs * self._worn(seconds, hinted)).sum(axis=1))
+        found = np.asarray((beliefs * self.worn(seconds, hinted)).sum(axis=1))
         return np.where(hinted >= TOLD, 1.0, found) if self.told else found
 
     def changes(
@@ -172,7 +172,7 @@ class RateBeliefs:
         """Take over such columns."""
         self._log.restore(table, slots)
 
-    def _worn(self, seconds: FloatArray, hinted: IntArray) -> FloatArray:
+    def worn(self, seconds: FloatArray, hinted: IntArray) -> FloatArray:
         """The probability of a change: a row a key, a column a way to change."""
         if self.hints:
             return -np.expm1(-self._wear(seconds, hinted))

@@ -92,16 +92,20 @@ def case_rows(worlds: Sequence[World], effort: Effort, aim: Aim) -> Iterator[dic
     plain: dict[str, Callable[[World, Aim, int], Fare]] = {OURS: by_worth}
     if case.kind == "shared":
         plain |= {"ranked key alone": by_ranked_key, "a copy for each key": by_copies}
-    for name, spend in plain.items():
-        yield _row(case, name, "", [spend(world, aim, warm_up) for world in worlds])
+    found = {
+        name: [spend(world, aim, warm_up) for world in worlds] for name, spend in plain.items()
+    }
+    ours = found[OURS]
+    for name, fares in found.items():
+        yield _row(case, name, "", fares, ours)
     splits = {
         share: [by_split(world, aim, warm_up, share) for world in worlds] for share in effort.shares
     }
     best = max(splits, key=lambda share: statistics.fmean(f.precision for f in splits[share]))
-    yield _row(case, "fixed split", f"{best:.0%}", splits[best])
+    yield _row(case, "fixed split", f"{best:.0%}", splits[best], ours)
     caches = [_best_cache(world, warm_up) for world in worlds]
     lives = ", ".join(f"{first}/{second}" for (first, second), _ in caches)
-    yield _row(case, "TTL caches", lives, [fare for _, fare in caches])
+    yield _row(case, "TTL caches", lives, [fare for _, fare in caches], ours)
 
 
 def _best_cache(world: World, warm_up: int) -> tuple[tuple[int, int], Fare]:
@@ -111,7 +115,12 @@ def _best_cache(world: World, warm_up: int) -> tuple[tuple[int, int], Fare]:
     return best, tried[best]
 
 
-def _row(case: Case, contender: str, setting: str, fares: Sequence[Fare]) -> dict[str, Any]:
+def _row(
+    case: Case, contender: str, setting: str, fares: Sequence[Fare], ours: Sequence[Fare]
+) -> dict[str, Any]:
+    """Means over the seeds, and by how much ours is ahead: the same seeds, side by side."""
+    ahead = [mine.precision - fare.precision for mine, fare in zip(ours, fares, strict=True)]
+    error = statistics.stdev(ahead) / len(ahead) ** 0.5 if len(ahead) > 1 else None
     means = Fare(*(statistics.fmean(each) for each in zip(*fares, strict=True)))
     return {
         "case": case.name,
@@ -120,6 +129,8 @@ def _row(case: Case, contender: str, setting: str, fares: Sequence[Fare]) -> dic
         "contender": contender,
         "setting": setting,
         "precision": means.precision,
+        "ahead": statistics.fmean(ahead),
+        "ahead_error": error,
         "ndcg": means.ndcg,
         "said_precision": None if contender == "TTL caches" else means.said,
         "cost": means.cost,
@@ -137,8 +148,17 @@ def show(report: dict[str, Any], console: Console) -> None:
         padding=(0, 1, 0, 0),
     )
     texts, numbers = ("case", "contender", "setting"), ("precision", "ndcg", "cost", "budget")
-    for name in (*texts, *numbers):
+    for name in (*texts, *numbers, "we are ahead by"):
         table.add_column(name, justify="left" if name in texts else "right")
     for row in report["rows"]:
-        table.add_row(*(row[name] for name in texts), *(f"{row[n]:.3f}" for n in numbers))
+        figures = [f"{row[n]:.3f}" for n in numbers]
+        table.add_row(*(row[name] for name in texts), *figures, _told(row))
     console.print(table)
+
+
+def _told(row: dict[str, Any]) -> str:
+    """By how much ours is ahead of another, with the standard error of that."""
+    if row["contender"] == OURS:
+        return ""
+    error = row["ahead_error"]
+    return f"{row['ahead']:+.3f}" + ("" if error is None else f" ± {error:.3f}")

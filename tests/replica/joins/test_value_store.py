@@ -38,12 +38,11 @@ def test_what_came_is_remembered_and_drifts_with_time() -> None:
     assert len(np.unique(later.moved.points()[0][35])) > 5
 
 
-def test_fast_changes_last_less_long() -> None:
+def test_it_knows_how_long_ago_values_were_read() -> None:
     store, slots = store_of(2)
-    for now in range(1_000, 30_000, 1_000):
-        told(store, slots, [float(now), 7.0], now)
-    fast, slow = store.lasts(slots, np.array([5.0]))[:, 0]
-    assert fast < 0.3 < slow
+    told(store, slots[:1], [7.0], 3_000)
+    aged = store.aged(slots, 5_000)
+    assert (aged.seconds.tolist(), aged.hinted.tolist()) == ([2.0, np.inf], [0, 0])
 
 
 def test_facts_are_taken_over() -> None:

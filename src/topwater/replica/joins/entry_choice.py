@@ -9,6 +9,7 @@ from topwater.replica.joins.entry_store import EntryStore
 from topwater.replica.joins.join_settings import JoinSettings
 from topwater.replica.joins.row_values import RowValues
 from topwater.replica.joins.row_worlds import RowWorlds
+from topwater.replica.joins.uses import uses
 from topwater.replica.joins.wish import Wanted
 from topwater.replica.population import FEWEST
 from topwater.windows import Windows
@@ -21,7 +22,6 @@ _EXPLORED = 0.03
 _FIRST = 1e6
 _USUAL_COST = 100.0
 _HIGH, _LOW = 0.9, 0.1
-_AHEAD, _DECAY = 6, 0.8
 _SHIFT = 0.75
 
 
@@ -108,14 +108,18 @@ class EntryChoice:
         return np.where(np.isfinite(best), best, np.nan)
 
     def _uses(self, store: EntryStore, slots: IntArray, values: RowValues) -> FloatArray:
-        """In how many answers, this one included, what is read now will be used and right."""
-        ahead = np.arange(1, _AHEAD + 1)
-        seconds = ahead * self._windows.step / 1_000
-        parts = [each.lasts(slots, seconds) for each in store.stores.values()]
-        right = np.mean(parts, axis=0)
+        """In how many answers, this one included, what is read now is of use."""
         presence = store.first.presence_at(slots, values.view.index)
-        stays = np.maximum(presence[:, None], ahead < self._windows.overlap)
-        return np.asarray(1.0 + (_DECAY**ahead * right * stays).sum(axis=1))
+        parts = [
+            uses(
+                each.learners.beliefs.rates,
+                each.aged(slots, values.view.end),
+                presence,
+                self._windows,
+            )
+            for each in store.stores.values()
+        ]
+        return np.asarray(np.mean(parts, axis=0))
 
     def _unknown(self, values: RowValues, join: int) -> tuple[IntArray, float]:
         """Entries that are read to learn what values are like, and what the first is worth.

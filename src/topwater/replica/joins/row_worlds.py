@@ -7,6 +7,7 @@ is one like any other, and a row that fails its filter belongs behind them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,8 +15,8 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.joins.row_values import RowValues
-from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare, gain_of_knowing
-from topwater.replica.utility import Aim
+from topwater.replica.possible_worlds import WORLDS, fare
+from topwater.replica.utility import Aim, gains, weights
 
 _EMPTY = -1e300
 """The score of an empty place: below every row that is ranked."""
@@ -37,6 +38,12 @@ class Entries(NamedTuple):
     slots: IntArray
     of_row: IntArray
     stale: FloatArray
+
+    def rows(self) -> tuple[IntArray, IntArray]:
+        """The rows of each entry, one after the other, and where those of each begin."""
+        order = np.argsort(self.of_row, kind="stable")
+        order = order[self.of_row[order] >= 0]
+        return order, np.searchsorted(self.of_row[order], np.arange(len(self.slots) + 1))
 
 
 class RowWorlds:
@@ -79,71 +86,88 @@ class RowWorlds:
         return found
 
     @cached_property
-    def _drawn(self) -> list[dict[str, FloatArray]]:
-        """For each join, the values of rows in all worlds, by name: a row a world."""
-        found = []
+    def _drawn(self) -> dict[str, FloatArray]:
+        """The values of each join's entries in all worlds, by name: a row a world."""
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.joins.entry_kernels import evenly_drawn
+
+        found: dict[str, FloatArray] = {}
+        now = self._values.view.end
         for at, store in enumerate(self._values.stores):
-            entries, now = self.entries[at], self._values.view.end
-            columns = {}
+            slots = self.entries[at].slots
+            worlds = np.tile(np.arange(WORLDS), (len(slots), 1))
             for which, (name, each) in enumerate(store.stores.items()):
                 rng = np.random.default_rng([*self._seed, at, which])
-                drifts = each.drifts(entries.slots, now)
-                moves = drawn_moves(drifts.moved, drifts.stale, rng)
-                worlds = moves.worlds(drifts.value, lambda _, value: value)
-                columns[name] = self._by_row(worlds, entries.of_row, store.join.default_of(name))
-            found.append(columns)
+                drifts = each.drifts(slots, now)
+                points, chances = drifts.moved.points()
+                offset, turns = rng.random(len(slots)), rng.permuted(worlds, axis=1)
+                found[name] = evenly_drawn(
+                    drifts.value, drifts.stale, points, chances, offset, turns
+                )
         return found
 
-    def _by_row(self, worlds: FloatArray, of_row: IntArray, default: float | None) -> FloatArray:
-        """The values of entries as those of rows."""
-        if not worlds.shape[1]:
-            without = np.nan if default is None else default
-            return np.full((WORLDS, len(of_row)), without)
-        found = worlds[:, of_row]
-        if (of_row < 0).any():
-            found[:, of_row < 0] = np.nan if default is None else default
-        return found
-
-    def _scores(self, joins: list[int]) -> FloatArray:
+    def _scores(self, joins: Sequence[int]) -> FloatArray:
         """Scores where the values of these joins are those of the worlds: a row a world."""
         stream, believed = self._values.stream(self.rows), self._values.remote(self.rows)
-        columns = {name: np.tile(each, WORLDS) for name, each in {**stream, **believed}.items()}
+        columns = {
+            name: np.tile(each, (WORLDS, 1)) for name, each in {**stream, **believed}.items()
+        }
         for at in joins:
-            columns |= {name: each.ravel() for name, each in self._drawn[at].items()}
-        scores = self._values.judge.scores(columns).reshape(WORLDS, len(self.rows))
-        return np.where(np.isfinite(scores), scores, -np.inf)
+            of_row = self.entries[at].of_row
+            here = np.flatnonzero(of_row >= 0)
+            for name in self._values.stores[at].stores:
+                columns[name][:, here] = self._drawn[name][:, of_row[here]]
+        flat = {name: each.ravel() for name, each in columns.items()}
+        scores = self._values.judge.scores(flat).reshape(WORLDS, len(self.rows))
+        return self._with_places(np.where(np.isfinite(scores), scores, -np.inf))
 
     @cached_property
     def _true(self) -> FloatArray:
-        return self._scores([*range(len(self._values.stores))])
+        return self._scores(range(len(self.entries)))
 
     def worth(self, aim: Aim) -> list[FloatArray]:
-        """For each join, what knowing each of its entries brings to this answer, over all rows."""
-        found = []
-        for entries, gain in zip(self.entries, self.gains(aim), strict=True):
-            there = entries.of_row >= 0
-            worth = np.bincount(entries.of_row[there], gain[there], len(entries.slots))
-            found.append(np.maximum(worth, 0.0))
-        return found
+        """For each join, what knowing each of its entries brings to this answer."""
+        return [
+            np.maximum(0.0, self._gain(at, aim, *entries.rows()))
+            for at, entries in enumerate(self.entries)
+        ]
 
     def gains(self, aim: Aim) -> list[FloatArray]:
         """For each join, what knowing its entry brings to each row, as if it served no other."""
-        believed, true = self._with_places(self._believed), self._with_places(self._true)
-        found = []
-        for at in range(len(self.entries)):
-            known = true
-            if len(self.entries) > 1:
-                known = self._with_places(self._scores([at]))
-            gain = gain_of_knowing(believed, true, self._k, aim, known)
-            found.append(np.concatenate([gain[: self._ranked], gain[self._ranked + self._k :]]))
-        return found
+        each = np.arange(len(self.rows)), np.arange(len(self.rows) + 1)
+        return [self._gain(at, aim, *each) for at in range(len(self.entries))]
+
+    def _gain(self, join: int, aim: Aim, rows: IntArray, starts: IntArray) -> FloatArray:
+        # Imported late: the compiler takes half a second to load.
+        from topwater.replica.joins.entry_kernels import gains_of_entries
+
+        known = self._true if len(self.entries) == 1 else self._scores([join])
+        found = gains_of_entries(
+            self._with_places(self._believed),
+            known,
+            self._true,
+            rows + self._k * (rows >= self._ranked),
+            starts,
+            *self._utility(aim, known.shape[1]),
+        )
+        return np.asarray(found / WORLDS)
+
+    def _utility(self, aim: Aim, places: int) -> tuple[FloatArray, FloatArray]:
+        """What precision and nDCG count of each true place, and the discount of each shown."""
+        (ndcg, precision), gain = weights(aim), gains(places)
+        discount = 1.0 / np.log2(np.arange(2, self._k + 2))
+        right = (np.arange(places) < self._k) / self._k
+        return np.column_stack(
+            [precision * right, ndcg * gain / (gain[: self._k] @ discount)]
+        ), discount
 
     def fare(self, shown: int) -> tuple[float, float]:
         """Estimated precision@k and nDCG@k of showing the first rows."""
         if not len(self.rows):
             return 1.0, 1.0
-        worlds = np.where(np.isfinite(self._true), self._true, np.nan)
-        return fare(worlds, shown, self._k)
+        ranked = self._ranked
+        true = np.delete(self._true, np.s_[ranked : ranked + self._k], axis=1)
+        return fare(np.where(np.isfinite(true), true, np.nan), shown, self._k)
 
     def _with_places(self, scores: FloatArray) -> FloatArray:
         """Scores with k empty places behind the last row that is ranked by what is believed."""

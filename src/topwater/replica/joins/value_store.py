@@ -9,12 +9,14 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray, KeyArray, Millis
 from topwater.replica.joins.join import Join
+from topwater.replica.joins.uses import Aged
 from topwater.replica.key_slots import KeySlots
 from topwater.replica.learners import Learners
 from topwater.replica.look_ups import Polls
 from topwater.replica.noise import Noise
 from topwater.replica.policies import resolve
 from topwater.replica.possible_values import Moved
+from topwater.replica.rate_beliefs import seconds_since
 from topwater.replica.refresh_settings import RefreshSettings
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.store import Replica
@@ -107,11 +109,10 @@ class ValueStore:
         passed = beliefs.passed(slots, now, replica, self.values.population)
         return Drifts(value, passed.stale, beliefs.moved(slots, usual, passed))
 
-    def lasts(self, slots: IntArray, seconds: FloatArray) -> FloatArray:
-        """How likely a value fetched now is right after each of some times: a row an entry."""
-        rates = self.learners.beliefs.rates
-        events = np.zeros((len(slots), len(seconds)))
-        return rates.survives(rates.of(slots), seconds, events)
+    def aged(self, slots: IntArray, now: Millis) -> Aged:
+        """How long ago the values of some entries were read, and the hints since."""
+        replica = self.replica
+        return Aged(slots, seconds_since(replica.fetched[slots], now), replica.hints[slots])
 
     def forget(self, slots: IntArray) -> None:
         """Remember nothing of these entries."""
