@@ -107,7 +107,7 @@ def _write(sink: Sink, batch: DataFrame, number: int) -> None:
             writer = writer.partitionBy(*sink.partition_by)
         writer.save(f"{sink.path}/{BATCH}={number}")
     else:
-        writer = batch.write.mode("append").format(sink.format).options(**options)
+        writer = _flat(batch).write.mode("append").format(sink.format).options(**options)
         writer.save(sink.path or None)
 
 
@@ -141,7 +141,7 @@ def _kafka_options(sink: Sink) -> dict[str, str]:
 
 
 def _flat(rows: DataFrame) -> DataFrame:
-    """Lists and maps as JSON: CSV has neither."""
+    """Lists and maps as JSON: CSV has neither, nor have the tables of databases."""
     nested = [column.name for column in rows.schema if column.dataType.typeName() in _NESTED]
     shown = [
         f"to_json(`{name}`) AS `{name}`" if name in nested else f"`{name}`" for name in rows.columns

@@ -62,15 +62,7 @@ def _told(error: Exception, form: str, table: str) -> EnvironmentProblem | Query
             f"the package of {form or table} is of another version of Spark ({broken[1]})",
             fix=f"take the one for this version: {how_to_add(named)}",
         )
-    if not isinstance(error, AnalysisException):
-        return None
     field = "table" if table else "format"
-    if table and any(words in said for words in _NO_TABLE):
-        return QueryError(
-            f"Spark knows no table {table}",
-            field="table",
-            fix="check the name; catalogs are named in [spark] settings",
-        )
     if streamed := _NO_STREAM.search(said):
         kind = "write" if streamed[1] == "writing" else "read"
         return QueryError(
@@ -79,6 +71,14 @@ def _told(error: Exception, form: str, table: str) -> EnvironmentProblem | Query
             fix='write kind = "python" and a function, which gets each micro-batch'
             if kind == "write"
             else "use another format, or a table of one",
+        )
+    if not isinstance(error, AnalysisException):
+        return None
+    if table and any(words in said for words in _NO_TABLE):
+        return QueryError(
+            f"Spark knows no table {table}",
+            field="table",
+            fix="check the name; catalogs are named in [spark] settings",
         )
     return QueryError(
         f"Spark does not accept {form or table}: {_first_line(said)}",
