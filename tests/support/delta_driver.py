@@ -12,14 +12,14 @@ DELTA = {
 }
 
 
-def main(jars: str, what: str, folder: str, *more: str) -> None:
+def main(package: str, what: str, folder: str, *more: str) -> None:
     """Write the lines of files, one commit each; or print what is there."""
     from topwater.spark import session
 
-    spark = session("delta", master="local[2]", conf={**DELTA, "spark.jars": jars})
+    spark = session("delta", master="local[2]", packages=[package], conf=DELTA)
     if what == "write":
-        schema = more[0]
-        for path in sorted(Path(more[1]).glob("*.json")):
+        schema, files = more
+        for path in sorted(Path(files).glob("*.json")):
             rows = spark.read.schema(schema).json(str(path))
             rows.coalesce(1).write.format("delta").mode("append").save(folder)
     else:

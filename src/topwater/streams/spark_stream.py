@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from topwater.errors import QueryError
 from topwater.streams.spark_formats import option_texts
-from topwater.streams.stream_settings import RDF, StreamSettings
+from topwater.streams.stream_settings import StreamSettings
 from topwater.validation import checked_call, text_of
 
 NAME = re.compile(r"[\w.-]{1,200}")
