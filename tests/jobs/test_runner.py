@@ -141,7 +141,7 @@ def test_from_a_table_to_a_table(tables: SparkSession, folder: Path) -> None:
     display = Collected(found)
     run(found, display, spark=tables)  # and it ends by itself
     assert display.summary.windows == len(display.windows) == 2
-    assert display.summary.events == 4
+    assert display.summary.events == 5
     written = [row.asDict() for row in tables.table("best").collect()]
     assert shown(written) == WINDOWS
     assert [each["rows"][0]["key"] for each in display.windows] == ["bob", "cid"]
