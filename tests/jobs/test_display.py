@@ -13,6 +13,7 @@ from rich.console import Console
 from tests.support.job_files import job
 from topwater.jobs.display import Display, Summary, as_dict, line_of, short, windows_of
 from topwater.rspql import parse
+from topwater.spark import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,15 +131,15 @@ def test_windows_go_out_and_everything_else_beside(
     out, words = (Console(file=io.StringIO(), width=200) for _ in range(2))
     display = Display(job(tmp_path), out, words)
     with display.running():
-        display.reads(0, 5)
         display.window([row(1, "ann")])
+        display.counted(Progress(query="q", id="", run="", batch=0, at="", windows=3, events=7))
     display.say("[bold] is said as it is")
     display.end()
     assert out.file.getvalue().count("\n") == 1  # type: ignore[attr-defined]
     told = words.file.getvalue()  # type: ignore[attr-defined]
     assert told.splitlines() == [
         "[bold] is said as it is",
-        "1 windows, 7 events, 0 late, 0 unusable",
+        "3 windows, 7 events, 0 late, 0 unusable",
     ]
     plain = Display(job(tmp_path), out, None, as_json=True)
     plain.window([row(1, "ann")])

@@ -23,7 +23,7 @@ def test_a_file_that_says_nothing() -> None:
 
 def test_what_a_file_says() -> None:
     found = spark(
-        master="local[2]", shards=4, idle="30 s", trigger="5 seconds", packages=["a:b:1"],
+        master="local[2]", shards=4, idle="30 s", packages=["a:b:1"],
         settings={"spark.executor.cores": 2, "spark.x": True},
     )  # fmt: skip
     assert found.packages == ("a:b:1",)
@@ -35,7 +35,7 @@ def test_what_a_file_says() -> None:
     ("name", "value"),
     [
         ("shards", 0), ("shards", 257), ("shards", True), ("shards", "2"),
-        ("idle", "soon"), ("trigger", "soon"),
+        ("idle", "soon"),
         ("master", 7), ("late_rows", 1), ("packages", "a:b:1"), ("packages", [7]),
         ("settings", "spark.x=1"),
     ],

@@ -18,7 +18,7 @@ from tests.support.collected import Collected
 from tests.support.loopback import serving
 from topwater import QueryError, remote
 from topwater.cli.terminal import plain_errors
-from topwater.errors import SourceError
+from topwater.errors import EnvironmentProblem, SourceError
 from topwater.jobs import Job, read_job
 from topwater.jobs.display import Display
 from topwater.jobs.preflight import checked
@@ -28,6 +28,7 @@ from topwater.live.folder import EXPLAINED, Folder
 from topwater.spark.running_query import RunningQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from pyspark.sql import SparkSession
@@ -118,6 +119,54 @@ def test_a_second_run_answers_only_what_is_new(spark: SparkSession, folder: Path
     with pytest.raises(typer.Exit) as ended, plain_errors():
         ran(job(folder, sink, "query.group_by=team"), spark)
     assert ended.value.exit_code == 1
+
+
+@pytest.fixture
+def tables(spark: SparkSession, folder: Path) -> Iterator[SparkSession]:
+    """The session with the events in a table of its catalog, and a place for answers."""
+    schema = "user string, team string, at timestamp, amount double"
+    rows = spark.read.schema(schema).json(str(folder / "in"), mode="DROPMALFORMED")
+    rows.write.saveAsTable("bought", path=str(folder / "bought"))
+    yield spark
+    for name in ("bought", "best"):
+        spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+TABLES = """
+[sink]
+table = "best"
+checkpoint = "state"
+partition_by = ["rank"]
+trigger = "available_now"
+"""
+
+
+def test_from_a_table_to_a_table(tables: SparkSession, folder: Path) -> None:
+    """By Spark's own streams: what was answered is not written again, and all of it is shown."""
+    found = job(folder, TABLES, 'stream={table="bought"}')
+    display = Collected(found)
+    run(found, display, spark=tables)  # and it ends by itself
+    assert display.summary.windows == len(display.windows) == 2
+    assert display.summary.events == 5
+    written = [row.asDict() for row in tables.table("best").collect()]
+    assert shown(written) == WINDOWS
+    assert [each["rows"][0]["key"] for each in display.windows] == ["bob", "cid"]
+    assert tables.catalog.getTable("best").tableType == "MANAGED"
+    assert ran(job(folder, TABLES, 'stream={table="bought"}'), tables).summary.windows == 0
+    assert tables.table("best").count() == len(written)
+
+
+def test_what_spark_does_not_have_is_told_with_the_table_of_the_file(
+    spark: SparkSession, folder: Path
+) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"stream: the Spark session has no format delta"):
+        ran(job(folder, "", 'stream={format="delta", path="in"}'), spark)
+    sink = 'sink={format="delta", path="out"}'
+    with pytest.raises(EnvironmentProblem, match=r"sink: the Spark session has no format") as error:
+        ran(job(folder, "", sink), spark)
+    assert "io.delta:delta-spark_" in error.value.fix
+    with pytest.raises(QueryError, match=r"stream\.table: Spark knows no table nowhere"):
+        ran(job(folder, "", 'stream={table="nowhere"}'), spark)
 
 
 JOINED = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from unittest.mock import MagicMock
 
 import pytest
 
@@ -31,21 +30,6 @@ def test_paths_start_where_the_file_is(tmp_path: Path) -> None:
     assert far.sink.checkpoint == "s3a://b/out/_checkpoint"
 
 
-def test_the_password_of_a_kafka_sink_is_never_seen_by_spark(tmp_path: Path) -> None:
-    """Kafka's client looks it up: what Spark is told stands in plans and logs."""
-    given = {"kafka.sasl.jaas.config": "password=${KAFKA_KEY}", "kafka.acks": "all"}
-    sink = Sink.of(
-        {"kind": "kafka", "servers": "localhost:9", "topic": "t", "options": given}, tmp_path
-    )
-    batch = MagicMock()
-    sink.write(batch, 0)
-    writer = batch.selectExpr.return_value.write.format.return_value.option.return_value
-    told = writer.option.return_value.options.call_args.kwargs
-    assert told["kafka.sasl.jaas.config"] == "password=${env:KAFKA_KEY}"
-    assert told["kafka.config.providers"] == "env"
-    assert told["kafka.acks"] == "all"
-
-
 @pytest.mark.parametrize(
     ("given", "field"),
     [
@@ -56,6 +40,16 @@ def test_the_password_of_a_kafka_sink_is_never_seen_by_spark(tmp_path: Path) -> 
         ({"path": "out"}, "path"),
         ({"kind": "kafka", "servers": "x:1"}, "topic"),
         ({"kind": "spark"}, "format"),
+        ({"format": "a b", "path": "out"}, "format"),
+        ({"format": "kafka", "checkpoint": "c"}, "format"),
+        ({"format": "delta"}, "checkpoint"),
+        ({"table": "answers"}, "checkpoint"),
+        ({"table": "an swers", "checkpoint": "c"}, "table"),
+        ({"table": "answers", "path": "out"}, "path"),
+        ({"format": "delta", "path": "out", "partition_by": 7}, "partition_by"),
+        ({"format": "jdbc", "checkpoint": "c", "options": {"a": "${TW_NOWHERE}"}}, "options.a"),
+        ({"kind": "kafka", "servers": "x:1", "topic": "t", "partition_by": ["a"]}, "partition_by"),
+        ({"trigger": "often"}, "trigger"),
         ({"kind": "python"}, "object"),
         ({"kind": "python", "object": "absent.py:keep"}, "object"),
         ({"kind": "json", "path": "out", "options": 7}, "options"),
@@ -92,7 +86,7 @@ def test_an_older_checkpoint_does_not_write_over_what_is_newer(tmp_path: Path) -
 def test_a_folder_that_start_wrote_is_not_mixed_with_a_jobs(tmp_path: Path) -> None:
     """Spark's readers go by the log in it, and would never see the job's files."""
     (tmp_path / "out" / SINK_LOG).mkdir(parents=True)
-    with pytest.raises(QueryError, match="written by start"):
+    with pytest.raises(QueryError, match="written by Spark's own sink"):
         Sink.of({"kind": "parquet", "path": "out"}, tmp_path)
 
 
@@ -112,12 +106,54 @@ def test_folders_of_other_machines_are_looked_at_when_spark_is_there(tmp_path: P
         ({}, "console"),
         ({"kind": "json", "path": "s3a://b/out"}, "json in s3a://b/out"),
         ({"kind": "kafka", "servers": "x:1", "topic": "t"}, "Kafka, topic t at x:1"),
-        ({"kind": "spark", "format": "delta", "path": "s3a://b"}, "delta in s3a://b"),
-        ({"kind": "spark", "format": "jdbc"}, "spark"),
+        ({"format": "delta", "path": "s3a://b"}, "delta in s3a://b"),
+        ({"format": "jdbc", "checkpoint": "c"}, "jdbc"),
+        ({"table": "db.a", "checkpoint": "c"}, "the table db.a"),
+        ({"table": "a", "format": "delta", "checkpoint": "c"}, "the table a, delta"),
     ],
 )
 def test_what_it_is_in_a_few_words(tmp_path: Path, given: dict[str, Any], told: str) -> None:
     assert str(Sink.of(given, tmp_path)) == told
+
+
+@pytest.mark.parametrize(
+    ("given", "promise", "streamed"),
+    [
+        ({}, "", False),
+        ({"kind": "csv", "path": "a"}, "each window once", False),
+        ({"format": "delta", "path": "a"}, "each window once", True),
+        ({"format": "iceberg", "table": "a", "checkpoint": "c"}, "each window once", True),
+        ({"format": "parquet", "path": "a"}, f"once, for readers that go by {SINK_LOG}", True),
+        ({"table": "a", "checkpoint": "c"}, "once, if the table is of files, Delta", True),
+        ({"format": "mine", "path": "a"}, "as Spark's sink for mine says", True),
+        ({"format": "noop"}, "", True),
+        ({"format": "jdbc", "checkpoint": "c"}, "at least once", False),
+        ({"kind": "kafka", "servers": "x:1", "topic": "t"}, "at least once", True),
+        ({"kind": "python", "object": "own.py:keep"}, "with the same number", False),
+    ],
+)
+def test_how_often_a_window_is_written_is_said(
+    tmp_path: Path, given: dict[str, Any], promise: str, streamed: bool
+) -> None:
+    (tmp_path / "own.py").write_text("def keep(batch, number): pass\n")
+    sink = Sink.of(given, tmp_path)
+    assert promise in sink.promise
+    assert bool(promise) == bool(sink.promise)
+    assert sink.streamed == streamed
+
+
+def test_a_format_of_spark_is_not_mixed_with_files_of_ours(tmp_path: Path) -> None:
+    """Spark's readers would see only what its log names."""
+    (tmp_path / "out" / f"{BATCH}=0").mkdir(parents=True)
+    with pytest.raises(QueryError, match='written with kind = "parquet"'):
+        Sink.of({"format": "parquet", "path": "out"}, tmp_path)
+    (tmp_path / "out" / SINK_LOG).mkdir()
+    assert Sink.of({"format": "parquet", "path": "out"}, tmp_path).streamed
+
+
+def test_a_run_that_ends_by_itself(tmp_path: Path) -> None:
+    assert Sink.of({"trigger": "available_now"}, tmp_path).ends
+    assert not Sink.of({"trigger": "5 s"}, tmp_path).ends
 
 
 def test_options_are_text_and_are_not_shown(tmp_path: Path) -> None:
@@ -146,7 +182,7 @@ def test_only_its_owner_may_read_what_is_left_beside_the_answers(tmp_path: Path)
 def test_a_format_of_spark_is_told_how_it_is_written(given: str, tmp_path: Path) -> None:
     with pytest.raises(QueryError) as caught:
         Sink.of({"kind": given, "path": "x"}, tmp_path)
-    assert f'kind = "spark" and format = "{given}"' in caught.value.fix
+    assert f'write format = "{given}" in place of kind' in caught.value.fix
 
 
 def test_a_mistyped_kind_is_told_with_the_right_one(tmp_path: Path) -> None:

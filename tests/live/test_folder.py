@@ -219,6 +219,48 @@ def test_micro_batches_of_a_job_come_in_their_order_whenever_they_were_copied(si
     assert firsts(Folder(sink.folder)) == ["k9", "k10", "k100"]
 
 
+def test_a_micro_batch_that_runs_again_after_a_crash_is_told_again(sink: Sink) -> None:
+    first = sink.write(rows_of(0, "ann"), "batch=0")
+    folder = Folder(sink.folder)
+    assert firsts(folder) == ["ann"]
+    first.unlink()
+    first.parent.rmdir()
+    sink.write(rows_of(0, "again"), "batch=0")
+    assert firsts(folder) == ["again"]
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_look_costs_what_is_new_and_not_what_is_there(
+    tmp_path: Path, logged: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before, all names were read and all files asked for their time, twice a second."""
+    sink = Sink(tmp_path / "answers", "json")
+
+    def answered(minute: int) -> None:
+        if logged:
+            sink.commit(minute, f"k{minute}")
+        else:
+            sink.write(rows_of(minute, f"k{minute}"), f"batch={minute}")
+
+    for each in range(2_000):
+        answered(each)
+    folder = Folder(sink.folder, most=5)
+    assert firsts(folder) == [f"k{each}" for each in range(1_995, 2_000)]
+    assert firsts(folder) == []
+    asked: list[object] = []
+    for name in ("stat", "scandir"):
+        real = getattr(os, name)
+        monkeypatch.setattr(
+            os, name, lambda *a, real=real, **more: (asked.append(a), real(*a, **more))[1]
+        )
+    for each in range(2_000, 2_010):
+        assert firsts(folder) == []
+        answered(each)
+        asked.clear()
+        assert firsts(folder) == [f"k{each}"]
+        assert 0 < len(asked) < 40
+
+
 def test_compressed_lines(tmp_path: Path) -> None:
     sink = Sink(tmp_path / "answers", "json")
     plain = sink.write(rows_of(0, "ann"))

@@ -60,6 +60,8 @@ def copied(ran: Ran, folder: Path) -> str:
         ({"mode": "update"}, "mode: 'update' can't be used", "append"),
         ({"mode": "complete"}, "mode: 'complete' can't be used", "append"),
         ({"path": None}, "path: parquet files need a folder", "folder"),
+        ({"table": "answers"}, "table: is one place too many", "leave out"),
+        ({"path": None, "table": "answers", "to": print}, "table: is one place too", "leave out"),
     ],
 )
 def test_a_sink_that_can_not_work(

@@ -14,7 +14,7 @@ SCHEMA = "user string, at timestamp"
 
 
 def test_every_kind_is_found_by_its_name() -> None:
-    assert set(KINDS) == {"files", "kafka", "mqtt", "socket", "replay", "python"}
+    assert set(KINDS) == {"files", "kafka", "mqtt", "socket", "replay", "python", "spark"}
     assert all(made.kind == name for name, made in KINDS.items())
 
 

@@ -22,6 +22,10 @@ class Collected(Display):
         self._after = after
         self.windows: list[dict[str, Any]] = []
 
+    @property
+    def watched(self) -> bool:
+        return True
+
     def window(self, rows: Rows) -> None:
         super().window(rows)
         self.windows.append(as_dict(rows, self._of))

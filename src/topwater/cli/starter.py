@@ -137,7 +137,8 @@ policy = "worth"                      # which users to look up: those that matte
 budget = 7                            # look-ups a window
 
 [stream]                              # a recorded evening, played sixty times as fast
-kind = "replay"                       # also: files, kafka, mqtt, socket, python
+kind = "replay"                       # also: files, kafka, mqtt, socket, python; or without kind
+                                      # format = "delta", or table = "cat.db.events"
 path = "events"
 pattern = "*.jsonl"
 format = "json"
@@ -154,8 +155,11 @@ url = "example:followers"             # a service that is started for the run; i
 # rate = 5                            # requests a second
 
 [sink]                                # where answers go, besides the terminal
-kind = "parquet"                      # also: json, csv, orc, kafka, spark, python, console
+kind = "parquet"                      # also: json, csv, orc, kafka, python, console
 path = "answers"                      # how far it came is kept in answers/_checkpoint
+# format = "delta"                    # in place of kind: anything that Spark writes, or
+# table = "cat.db.answers"            # a table; [spark] names the package that has it
+# trigger = "5 s"                     # the time between micro-batches
 """
 
 _QUERY = """\
@@ -199,8 +203,10 @@ url = "example:followers"             # a SPARQL endpoint that is started for th
 # namespace = "user:"
 
 [sink]                                # where answers go, besides the terminal
-kind = "parquet"                      # also: json, csv, orc, kafka, spark, python, console
+kind = "parquet"                      # also: json, csv, orc, kafka, python, console
 path = "answers"                      # how far it came is kept in answers/_checkpoint
+# format = "delta"                    # in place of kind: anything that Spark writes, or
+# table = "cat.db.answers"            # a table; [spark] names the package that has it
 """
 
 _README = """\

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from topwater.jobs.job import Job
     from topwater.rspql import Plan
+    from topwater.spark.metrics import Progress
 
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
 """The rows of one window, of one group: best first."""
@@ -45,6 +46,19 @@ class Summary:
     without_number: int = 0
     nothing_usable: int = 0
     problems: dict[str, int] = field(default_factory=dict)
+
+    def count(self, progress: Progress) -> None:
+        """What a micro-batch did, by Spark's figures: its rows need not be here."""
+        self.windows += progress.windows
+        self.events += progress.events
+        self.late += progress.late
+        self.bad += sum(getattr(progress, name) for name in _UNUSABLE)
+        self.looked_up += progress.fetched
+        self.failed += progress.failed
+        self.without_number += progress.bad_values
+        self.nothing_usable += progress.nothing_usable
+        for reason, keys in progress.problems.items():
+            self.problems[reason] = self.problems.get(reason, 0) + keys
 
     def add(self, rows: Rows) -> None:
         """One more window."""
@@ -178,8 +192,14 @@ class Display:
         self._words = words
         self._as_json = as_json
         self._status: Status | None = None
-        self._batch, self._rows = -1, 0
+        self._rows = 0
+        self._by_batch = False
         self.summary = Summary()
+
+    @property
+    def watched(self) -> bool:
+        """Whether it shows windows."""
+        return self._out is not None
 
     def waiting(self, what: str) -> contextlib.AbstractContextManager[None]:
         """Something slow begins."""
@@ -192,7 +212,11 @@ class Display:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """While windows are awaited: on a terminal, a line that says how it goes."""
+        """While windows are awaited: on a terminal, a line that says how it goes.
+
+        They are counted by what Spark says of each micro-batch, since not all may be shown.
+        """
+        self._by_batch = True
         if self._words is None or not self._words.is_terminal:
             yield
             return
@@ -200,17 +224,18 @@ class Display:
             yield
         self._status = None
 
-    def reads(self, batch: int, rows: int) -> None:
-        """A micro-batch with this many rows was read, or is still the last one."""
-        if batch != self._batch:
-            self._batch, self._rows = batch, self._rows + rows
+    def counted(self, progress: Progress) -> None:
+        """A micro-batch is done."""
+        self.summary.count(progress)
+        self._rows += progress.rows
         if self._status is not None and self._rows:
             told = f"rows read: {self._rows:,}, windows closed: {self.summary.windows:,}"
             self._status.update(f"{told}… Ctrl-C ends it")
 
     def window(self, rows: Rows) -> None:
         """A window closed."""
-        self.summary.add(rows)
+        if not self._by_batch:
+            self.summary.add(rows)
         if self._out is None:
             return
         answer = as_dict(rows, self._job)

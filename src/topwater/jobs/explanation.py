@@ -102,6 +102,7 @@ def as_dict(job: Job) -> dict[str, Any]:
         "streams": {name or "stream": stream_text(s.settings) for name, s in job.streams.items()},
         "sources": {name or "source": source_text(each) for name, each in job.services.items()},
         "sink": str(job.sink),
+        "promise": job.sink.promise or None,
         "checkpoint": shown_path(job.sink.checkpoint) or None,
         "packages": list(job.packages),
         "explanation": job_explanation(job).to_dict(),
@@ -115,9 +116,13 @@ def _named(texts: Mapping[str, str]) -> tuple[str, ...]:
 
 def stream_text(settings: Any) -> str:
     """A stream in a few words."""
+    if table := getattr(settings, "table", ""):
+        return f"the table {table}"
     for name in ("path", "url", "servers", "source"):
         if place := getattr(settings, name, ""):
             topics = ", ".join(getattr(settings, "topics", ()))
+            if getattr(settings, "servers", ""):
+                topics = topics or settings.pattern
             where = shown_path(place)
             return f"{settings.kind}, {settings.format}: {where}{topics and f' {topics}'}"
     return f"{settings.kind}, {settings.format}"
@@ -135,5 +140,7 @@ def source_text(given: Any) -> str:
 
 
 def _sink_text(job: Job) -> str:
-    kept = f"; how far it came: {shown_path(job.sink.checkpoint)}" if job.sink.checkpoint else ""
-    return f"{'the terminal' if job.sink.kind == 'console' else job.sink}{kept}"
+    sink = job.sink
+    kept = f"; how far it came: {shown_path(sink.checkpoint)}" if sink.checkpoint else ""
+    promise = f": {sink.promise}" if sink.promise else ""
+    return f"{'the terminal' if sink.kind == 'console' else sink}{promise}{kept}"

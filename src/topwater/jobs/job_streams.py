@@ -15,6 +15,7 @@ from topwater.jobs.sinks import Sink
 from topwater.streams import StreamSettings, stream_settings
 from topwater.streams.kinds import KINDS
 from topwater.streams.schema import columns
+from topwater.streams.setting_tables import kind_of
 from topwater.validation import path_of, require_known
 from topwater.validation.addresses import path_errors
 
@@ -89,6 +90,8 @@ def stream_of(
     if not isinstance(given, Mapping):
         raise written.error("must be a table", place, 'write kind = "files", path = "folder"')
     told = dict(given)
+    if (kind := kind_of(told)) is not None:
+        told["kind"] = kind
     with written.blamed(*place):
         mapped = _mapped(told.pop("mapped", None)) if rdf else {}
         if rdf:

@@ -35,8 +35,6 @@ class SparkSettings:
     idle
         How long after an event happened it may still come; a stream that falls silent then has
         its windows answered all the same.
-    trigger
-        The time between micro-batches, as ``"5 seconds"``.
     late_rows
         Whether what came too late goes to the sink as well.
     packages
@@ -48,7 +46,6 @@ class SparkSettings:
     master: str = ""
     shards: int = 1
     idle: str | int | None = None
-    trigger: str = ""
     late_rows: bool = False
     packages: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -58,11 +55,8 @@ class SparkSettings:
         flag_of(self.late_rows, "late_rows")
         if self.idle is not None:
             millis(self.idle, field="idle")
-        for name in ("master", "trigger"):
-            if getattr(self, name) != "":
-                text_of(getattr(self, name), name)
-        if self.trigger:
-            millis(self.trigger, field="trigger")
+        if self.master != "":
+            text_of(self.master, "master")
         if self.packages:
             texts_of(self.packages, "packages", 'write ["group:name:version"]')
         mapping_of(self.settings, "settings", 'write {"spark.executor.memory" = "2g"}')

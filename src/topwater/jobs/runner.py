@@ -12,13 +12,16 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from topwater.errors import QueryError, SourceError
+from topwater.errors import EnvironmentProblem, QueryError, SourceError
 from topwater.jobs.display import Display, Rows, windows_of
 from topwater.jobs.explanation import job_explanation
 from topwater.jobs.job import ONE, Job
+from topwater.jobs.job_text import Place
 from topwater.jobs.remote_side import example, service_of, source_of
 from topwater.jobs.signals import StopFlag, calm, stop_flag
+from topwater.jobs.sink_writer import require_lasting, start_writing, write_batch
 from topwater.jobs.told_rows import told_rows
+from topwater.jobs.trigger import AVAILABLE_NOW, trigger_of
 from topwater.redaction import shown_path
 
 if TYPE_CHECKING:
@@ -26,8 +29,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
     from topwater.live import Page
+    from topwater.spark.shown_rows import AnswerFeed, Told
 
 _PATIENCE = 5.0
+_MOST_WAITING = 100  # parts of micro-batches that a terminal has not shown yet
 _LOOK = 5.0  # seconds between two looks at the folders of a stream
 
 
@@ -66,7 +71,8 @@ def run(
     KeyboardInterrupt
         If the user stops it; Spark is shut down first.
     """
-    if once:
+    if once or job.sink.ends:
+        once = True
         _require_end(job)
     with contextlib.ExitStack() as stack:
         page = stack.enter_context(_page(job)) if live or job.wants_live else None
@@ -78,7 +84,9 @@ def run(
             spark = stack.enter_context(_session(job, display, stop, log_file))
         try:
             with calm(stop):
-                for rows in answered(job, spark, display, stop, at=at, once=once):
+                watched = page is not None or display.watched
+                told = answered(job, spark, display, stop, at=at, once=once, watched=watched)
+                for rows in told:
                     display.window(rows)
                     if page is not None:
                         _put(page, rows, job)
@@ -107,7 +115,7 @@ def _require_end(job: Job) -> None:
         if not each.settings.bounded:
             raise QueryError(
                 f"a stream from {each.settings.kind} has no end",
-                field="--once",
+                field="sink.trigger" if job.sink.ends else "--once",
                 fix="leave it out, and end the run with Ctrl-C",
             )
 
@@ -136,6 +144,9 @@ def _session(
         )
     try:
         stop.raise_if_set()
+        if own:
+            with job.written.blamed("sink"):
+                require_lasting(job.sink, spark)
         yield spark
     finally:
         if own:
@@ -170,9 +181,10 @@ def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFr
     from topwater.spark import rspql, topk
 
     how = job.spark
+    streams = {name: _opened(job, name, spark, table=table) for name in job.streams}
     with job.written.blamed("query"):
         if job.plan is None:
-            events = job.streams[ONE].open(spark, once=table)
+            events = streams[ONE]
             base = job.written.base
             named = {name: source_of(each, base, at) for name, each in job.services.items()}
             return topk(
@@ -188,12 +200,31 @@ def answers_of(job: Job, spark: SparkSession, at: str, *, table: bool) -> DataFr
         return rspql(
             spark,
             job.plan,
-            streams={name: s.open_rdf(spark, once=table) for name, s in job.streams.items()},
+            streams=streams,
             services={n: service_of(s, job.written.base, at) for n, s in job.services.items()},
             files=job.files,
             shards=how.shards,
             idle=how.idle,
         )
+
+
+def _opened(job: Job, name: str, spark: SparkSession, *, table: bool) -> Any:
+    """A stream; what Spark says against it is told with its name."""
+    stream = job.streams[name]
+    place = ("stream",) if job.plan is None else ("streams", name)
+    opened = stream.open if job.plan is None else stream.open_rdf
+    with job.written.blamed(*place), _named(job, place):
+        return opened(spark, once=table)
+
+
+@contextlib.contextmanager
+def _named(job: Job, place: Place) -> Iterator[None]:
+    """What the session lacks, with the table of the file that needs it."""
+    try:
+        yield
+    except EnvironmentProblem as error:
+        told = job.written.error(error.problem, place, error.fix)
+        raise EnvironmentProblem(told.problem, fix=told.fix) from error
 
 
 def answered(
@@ -204,38 +235,69 @@ def answered(
     *,
     at: str,
     once: bool,
+    watched: bool = True,
 ) -> Iterator[Rows]:
-    """The rows of each window, as they close."""
-    table = once and not job.sink.checkpoint
+    """The windows that are shown, as they close; those of the terminal are all of them.
+
+    Where something else keeps them, they are the newest of each micro-batch, and none if nobody
+    watches.
+    """
+    from topwater.spark.shown_rows import AnswerFeed, observed
+
+    table = once and job.sink.holds_tables
     answers = answers_of(job, spark, at, table=table)
     if table:
         yield from _answered_once(job, answers, stop)
         return
-    arrived: queue.SimpleQueue[Rows] = queue.SimpleQueue()
-
-    def take(batch: DataFrame, number: int) -> None:
-        for rows in _written(job, batch, number):
-            arrived.put(rows)
-
+    terminal = job.sink.kind == "console"
+    if watched and not terminal:
+        answers = observed(answers, () if job.plan else job.query.group_columns)
     with contextlib.ExitStack() as stack:
         stack.enter_context(display.running())
-        running = stack.enter_context(_started(job, answers, display, take, once=once))
+        feed = stack.enter_context(AnswerFeed(spark))
+        show = functools.partial(_show, feed, stop) if terminal else None
+        running = stack.enter_context(_started(job, answers, display, show, once=once))
+        feed.run = str(running.runId)
         looked = time.monotonic()
         while running.isActive and not stop.is_set():
-            with contextlib.suppress(queue.Empty):
-                yield arrived.get(timeout=0.2)
-            if (progress := running.lastProgress) is not None:
-                display.reads(progress.batchId, progress.numInputRows)
+            yield from _windows(job, feed.next(0.2), display)
             if time.monotonic() - looked > _LOOK:
                 looked = time.monotonic()
                 _report_missing(running, display)
         if stop.is_set():
             _finish(running)
-        while not arrived.empty():
-            yield arrived.get()
+        for told in feed.rest():
+            yield from _windows(job, told, display)
         stop.raise_if_set()
         if (error := running.exception()) is not None:
             raise error
+
+
+def _show(feed: AnswerFeed, stop: StopFlag, rows: list[dict[str, Any]]) -> None:
+    """Pass rows on to the terminal, no faster than it shows them."""
+    while feed.waiting > _MOST_WAITING and not stop.is_set():
+        time.sleep(0.01)
+    feed.show(rows)
+
+
+def _windows(job: Job, told: Told | None, display: Display) -> list[Rows]:
+    """The windows of what is told, after its figures were counted."""
+    if told is None:
+        return []
+    found = _closed(job, told.rows)
+    if told.progress is not None:
+        display.counted(told.progress)
+        if told.cut and (more := told.progress.windows - len(found)) > 0:
+            display.say(f"{more:,} older windows are not shown; they went to {job.sink}")
+    return found
+
+
+def _closed(job: Job, rows: list[dict[str, Any]]) -> list[Rows]:
+    """Rows as Spark gives them, window by window."""
+    if job.plan is not None:
+        return windows_of(rows)
+    by = job.query.group_by
+    return windows_of([*told_rows(rows, job.query)], by if isinstance(by, tuple) else None)
 
 
 def _report_missing(running: StreamingQuery, display: Display) -> None:
@@ -251,51 +313,38 @@ def _answered_once(job: Job, answers: DataFrame, stop: StopFlag) -> Iterator[Row
     from topwater.spark.launch import shuffle_partitions
 
     spark, tag = answers.sparkSession, f"topwater-{uuid.uuid4()}"
+    arrived: queue.Queue[list[dict[str, Any]]] = queue.Queue()
 
-    def written() -> list[Rows]:
+    def written() -> None:
         spark.sparkContext.addJobTag(tag)  # by which these jobs are known, and no others
-        return _written(job, answers, 0)
+        write_batch(job.sink, answers, 0, show=arrived.put)
 
     with (
         shuffle_partitions(spark, job.spark.shards),
         ThreadPoolExecutor(1, "topwater-table") as pool,
     ):
-        windows = pool.submit(written)
+        done = pool.submit(written)
         try:
-            yield from stop.result(windows)
+            stop.result(done)
         finally:
-            if not windows.done():
+            if not done.done():
                 spark.sparkContext.cancelJobsWithTag(tag)
-
-
-def _written(job: Job, batch: DataFrame, number: int) -> list[Rows]:
-    """The windows of a micro-batch, which is written first, as a whole."""
-    # What makes the rows also moves the state and asks the source: it must run once only.
-    kept = batch.persist()
-    try:
-        rows = [row.asDict(recursive=True) for row in kept.collect()]
-        if rows:
-            job.sink.write(kept, number)
-    finally:
-        kept.unpersist()
-    if job.plan is not None:
-        return windows_of(rows)
-    by = job.query.group_by
-    told = list(told_rows(rows, job.query))
-    return windows_of(told, by if isinstance(by, tuple) else None)
+    while not arrived.empty():
+        yield from _closed(job, arrived.get())
 
 
 @contextlib.contextmanager
 def _started(
-    job: Job, answers: DataFrame, display: Display, take: Any, *, once: bool
+    job: Job, answers: DataFrame, display: Display, show: Any, *, once: bool
 ) -> Iterator[StreamingQuery]:
     """The query, with a checkpoint that outlives it if there is one; stopped at the end."""
-    from topwater.spark import start
     from topwater.spark.folders import names_in
     from topwater.spark.run_folder import run_folder
 
     job.sink.require_continued(functools.partial(names_in, answers.sparkSession))
     with contextlib.ExitStack() as stack:
+        if job.sink.promise:
+            display.say(f"answers go to {job.sink}: {job.sink.promise}")
         checkpoint = job.sink.checkpoint
         if checkpoint:
             word = "goes on from" if job.sink.started else "is kept in"
@@ -303,9 +352,12 @@ def _started(
         else:
             folder = tempfile.TemporaryDirectory(prefix="run-", dir=run_folder())
             checkpoint = f"{stack.enter_context(folder)}/checkpoint"
-        trigger: Any = {"availableNow": True} if once else job.spark.trigger or None
         job.sink.explain(str(job_explanation(job)))
-        running = start(answers, to=take, checkpoint=checkpoint, trigger=trigger, name=job.name)
+        trigger = trigger_of(AVAILABLE_NOW if once else job.sink.trigger)
+        with job.written.blamed("sink"), _named(job, ("sink",)):
+            running = start_writing(
+                job.sink, answers, show, checkpoint=checkpoint, trigger=trigger, name=job.name
+            )
         stack.callback(running.stop)
         yield running
 

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from topwater.errors import EnvironmentProblem, QueryError
 from topwater.live.feed import MOST_WINDOWS, now
+from topwater.live.new_files import NewFiles
 from topwater.live.records import Record, records_of_rows
 
 LOG = "_spark_metadata"
@@ -96,6 +97,10 @@ class Folder:
         self._number: int | None = None
         self._job = ""
         self._seen: set[str] = set()
+        self._files = NewFiles(path, _ENDINGS)
+        self._pending: dict[str, list[Path]] = {}
+        self._newest_batch = -1
+        self._log_changed = -1
 
     def state(self) -> str:
         """What there is to wait for, in words."""
@@ -177,8 +182,9 @@ class Folder:
         self._job = batch.job or self._job
         if batch.number is not None:
             self._number = batch.number
-        else:
-            self._seen.add(batch.job)
+            return
+        self._seen.add(batch.job)
+        self._pending.pop(batch.job, None)
 
     def _batches(self) -> list[Batch]:
         """Those that were not taken yet."""
@@ -195,16 +201,26 @@ class Folder:
                 fix="let the user of this process read the folder, and start again",
             ) from None
 
-    def _logged(self, log: Path) -> list[Batch]:
+    def _log_names(self, log: Path) -> dict[int, str]:
+        """The names in a log that may be new, by their numbers."""
+        changed, before = log.stat().st_mtime_ns, self._log_changed
+        names = dict(_next_names(log, self._number))
+        self._log_changed = changed
+        if names or (changed == before and self._number is not None):
+            return names
         found = sorted(
             filter(None, map(_BATCH.fullmatch, (each.name for each in log.iterdir()))),
             key=lambda each: len(each[0]),
         )
         # A compacted log comes later here than a plain one of the same number, and replaces it.
         names = {int(each[1]): each[0] for each in found}
-        newest = max(names, default=-1)
-        if self._number is not None and newest < self._number:
+        if self._number is not None and max(names, default=-1) < self._number:
             self._number, self._job, self._begun = None, "", False  # emptied, and filled anew
+        return names
+
+    def _logged(self, log: Path) -> list[Batch]:
+        names = self._log_names(log)
+        newest = max(names, default=-1)
         after = -1 if self._number is None else self._number
         if newest <= after:
             return []
@@ -229,22 +245,31 @@ class Folder:
 
     def _listed(self) -> list[Batch]:
         """Without a log: files that one job wrote belong together."""
-        jobs: dict[str, list[Path]] = {}
-        unfinished: set[Path] = set()
-        for path in self.path.rglob("*"):
+        self._close_finished()
+        for path in self._files.look():
             inside = path.relative_to(self.path)
-            if path.name == _UNFINISHED and _micro_batch(inside) is not None:
-                unfinished.add(path.parent)
-            hidden = any(part.startswith((".", "_")) for part in inside.parts)
-            if not hidden and path.name.endswith(_ENDINGS) and _is_file(path):
-                jobs.setdefault(_job(str(inside)), []).append(path)
-        found = [
-            (_micro_batch(paths[0].relative_to(self.path)) or 0, when, job, tuple(sorted(paths)))
-            for job, paths in jobs.items()
-            if job not in self._seen and unfinished.isdisjoint(paths[0].parents)
-            for when in [max(path.stat().st_mtime_ns for path in paths)]
-        ]
+            self._newest_batch = max(self._newest_batch, _micro_batch(inside) or 0)
+            if (job := _job(str(inside))) not in self._seen:
+                self._pending.setdefault(job, []).append(path)
+        found = []
+        for job, paths in self._pending.items():
+            inside = paths[0].relative_to(self.path)
+            number = _micro_batch(inside)
+            if number is None or not (self.path / inside.parts[0] / _UNFINISHED).exists():
+                when = max(map(_written, paths))
+                found.append((number or 0, when, job, tuple(sorted(paths))))
         return [Batch(job, paths, when // 1_000_000) for _, when, job, paths in sorted(found)]
+
+    def _close_finished(self) -> None:
+        """Only the newest micro-batch may be written anew, by a run that goes on after a crash.
+
+        Those before it were finished when it came, so the look that saw it saw all of them.
+        """
+        inside = [each for each in self._files.folders if each != self.path]
+        numbers = {each: _micro_batch(each.relative_to(self.path)) for each in inside}
+        self._files.close(
+            *(each for each, n in numbers.items() if n is not None and n < self._newest_batch)
+        )
 
 
 def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
@@ -266,12 +291,22 @@ def _of_log(path: Path, number: int, folder: Path) -> list[Batch]:
     return [*batches[:-1], replace(batches[-1], number=number)]
 
 
-def _is_file(path: Path) -> bool:
-    """Whether it is a plain file: a pipe or a device would be read for ever."""
+def _next_names(log: Path, number: int | None) -> Iterator[tuple[int, str]]:
+    """The names that follow a number in a log, as far as they are there."""
+    while number is not None:
+        number += 1
+        names = [name for name in (f"{number}.compact", str(number)) if (log / name).exists()]
+        if not names:
+            return
+        yield number, names[0]
+
+
+def _written(path: Path) -> int:
+    """When a file was written, in nanoseconds; 0 if it is gone."""
     try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _micro_batch(inside: Path) -> int | None:

@@ -45,7 +45,11 @@ def options(settings: KafkaStream, once: bool) -> dict[str, str]:
     """What the connector is given. Secrets stay names: Kafka's client looks them up itself."""
     told = {
         "kafka.bootstrap.servers": settings.servers,
-        "subscribe": ",".join(settings.topics),
+        **(
+            {"subscribePattern": settings.pattern}
+            if settings.pattern
+            else {"subscribe": ",".join(settings.topics)}
+        ),
         "startingOffsets": "earliest" if once else settings.start,
     }
     if settings.max_per_trigger is not None and not once:

@@ -48,13 +48,15 @@ _session_lock = threading.RLock()
 def start(
     answers: DataFrame,
     *,
-    to: Sink = "parquet",
+    to: Sink | None = None,
     path: str | Path | None = None,
+    table: str | None = None,
     checkpoint: str | Path,
     mode: str = "append",
     trigger: Trigger | None = None,
     name: str | None = None,
     partitions: int | None = None,
+    partition_by: Sequence[str] = (),
     options: Mapping[str, Any] | None = None,
 ) -> StreamingQuery:
     """Write answers to a sink, from now on.
@@ -74,7 +76,10 @@ def start(
         What :func:`topwater.spark.topk` or :func:`topwater.spark.standing` gave, as it is or
         transformed.
     to, path
-        A format that Spark can write, and where; or a function for ``foreachBatch``.
+        A format that Spark can write, and where; or a function for ``foreachBatch``. By default
+        parquet; of a table, the format that it has.
+    table
+        In place of a path: a table of a catalog. Spark makes it if there is none.
     checkpoint
         The folder in which Spark keeps the state of this query, and of no other.
     mode
@@ -88,6 +93,8 @@ def start(
     partitions
         How many tasks the stateful stage has, from the first start on. By default what the
         session says; if it says nothing, as many as there are shards: Spark would take 200.
+    partition_by
+        Columns by which the files or the table are divided.
     options
         More options of the sink.
 
@@ -100,7 +107,8 @@ def start(
     EnvironmentProblem
         If the checkpoint would have to be rewritten, over Spark Connect.
     """
-    _check(answers, to, path, mode)
+    to = "parquet" if to is None and table is None else to
+    _check(answers, to, path, table, mode)
     rankings = rankings_in(answers)
     shards = max(each.shards for each in rankings)
     spark = answers.sparkSession
@@ -121,7 +129,10 @@ def start(
         _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
-    writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
+    if to is not None:
+        writer = writer.format(to) if isinstance(to, str) else writer.foreachBatch(to)
+    if partition_by:
+        writer = writer.partitionBy(*partition_by)
     if name is not None:
         writer = writer.queryName(name)
     if trigger is not None:
@@ -130,10 +141,14 @@ def start(
     with _session_lock, noted():
         tasks = partitions or _default_partitions(spark, shards)
         with shuffle_partitions(spark, tasks):
-            return RunningQuery.of(writer.start(None if path is None else str(path)), answers)
+            place = None if path is None else str(path)
+            running = writer.start(place) if table is None else writer.toTable(table)
+            return RunningQuery.of(running, answers)
 
 
-def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> None:
+def _check(
+    answers: DataFrame, to: Sink | None, path: str | Path | None, table: str | None, mode: str
+) -> None:
     if not answers.isStreaming:
         raise QueryError(
             "these rows are a table, and there is no stream to start",
@@ -146,7 +161,11 @@ def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> 
             field="mode",
             fix='use "append"',
         )
-    if to in _FILES and path is None:
+    if table is not None and (path is not None or callable(to)):
+        raise QueryError(
+            "is one place too many", field="table", fix="leave out path, or a function"
+        )
+    if to in _FILES and path is None and table is None:
         raise QueryError(
             f"{to} files need a folder", field="path", fix="give the folder to write to"
         )

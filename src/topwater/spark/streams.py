@@ -6,6 +6,8 @@
     replay ────────► our source ───────────┤
     MQTT, sockets ─► spool ► our source ───┼──► text ──► columns of the schema, or RDF
     your own ──────► your source ──────────┘             (null where it can't be read)
+
+    a format of Spark's, a table ─► the columns that it has
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError
 from topwater.spark import text_events
+from topwater.spark.format_errors import format_errors
 from topwater.spark.text_events import TEXT
 from topwater.streams import (
     FilesStream,
@@ -25,9 +28,11 @@ from topwater.streams import (
     PythonStream,
     ReplayStream,
     SocketStream,
+    SparkStream,
     StreamSettings,
     stream_settings,
 )
+from topwater.streams.spark_formats import filled_options, option_texts
 from topwater.validation import checked_call
 from topwater.validation.addresses import REMOTE
 
@@ -65,6 +70,8 @@ def stream(
         If a setting can't work.
     SourceError
         If the server can't be reached.
+    EnvironmentProblem
+        If the session lacks the package of a format.
     """
     told = settings if isinstance(settings, StreamSettings) else stream_settings(settings)
     if once and not told.bounded:
@@ -184,6 +191,18 @@ def _python(spark: SparkSession, told: PythonStream, once: bool) -> DataFrame:
     return read_text(rows.select(text_events.text_of(TEXT).alias(TEXT)), told)
 
 
+def _by_spark(spark: SparkSession, told: SparkStream, once: bool) -> DataFrame:
+    reader: Any = spark.read if once else spark.readStream
+    reader = reader.options(**filled_options(option_texts(told.options)))
+    if told.schema:
+        reader = reader.schema(told.schema)
+    with format_errors(told.format, told.table):
+        made = reader.format(told.format) if told.format else reader
+        rows: DataFrame = made.table(told.table) if told.table else made.load(told.path or None)
+        rows.schema  # noqa: B018  what can't be read is known only now, over Connect
+        return rows
+
+
 _MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFrame]] = {
     FilesStream: _files,
     KafkaStream: _kafka,
@@ -191,4 +210,5 @@ _MAKERS: dict[type[StreamSettings], Callable[[SparkSession, Any, bool], DataFram
     PythonStream: _python,
     ReplayStream: _replay,
     SocketStream: _spooled,
+    SparkStream: _by_spark,
 }

@@ -12,6 +12,7 @@ topwater.errors.QueryError: stream.url: tcp://localhost has no port
 from topwater.streams.kinds import FilesStream, PythonStream, ReplayStream
 from topwater.streams.network_settings import KafkaStream, MqttStream, SocketStream
 from topwater.streams.setting_tables import stream_settings
+from topwater.streams.spark_stream import SparkStream
 from topwater.streams.stream_settings import StreamSettings
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "PythonStream",
     "ReplayStream",
     "SocketStream",
+    "SparkStream",
     "StreamSettings",
     "stream_settings",
 ]

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 from topwater.errors import QueryError
 from topwater.streams.network_settings import KafkaStream, MqttStream, SocketStream
 from topwater.streams.schema import columns
+from topwater.streams.spark_stream import SparkStream
 from topwater.streams.stream_settings import RDF, ROWS, StreamSettings
 from topwater.validation import checked_call, flag_of, number_of, path_of, text_of, whole_of
 
@@ -173,5 +174,13 @@ def _importable(module: str) -> bool:
 
 KINDS: Mapping[str, type[Any]] = {
     made.kind: made
-    for made in (FilesStream, KafkaStream, MqttStream, SocketStream, ReplayStream, PythonStream)
+    for made in (
+        FilesStream,
+        KafkaStream,
+        MqttStream,
+        SocketStream,
+        ReplayStream,
+        PythonStream,
+        SparkStream,
+    )
 }

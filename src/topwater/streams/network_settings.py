@@ -72,6 +72,9 @@ class KafkaStream(_Received):
         Where the brokers are: ``"host:9092,other:9092"``.
     topics
         The topics.
+    pattern
+        In place of them, what their names are like, as Java writes patterns: ``"bids-.*"``. A topic
+        that is made later is read as well.
     start
         Where to begin without a checkpoint: ``"earliest"`` or ``"latest"``.
     max_per_trigger
@@ -89,7 +92,8 @@ class KafkaStream(_Received):
     bounded: ClassVar[bool] = True
 
     servers: str
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] = ()
+    pattern: str = ""
     start: str = "latest"
     max_per_trigger: int | None = None
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -107,13 +111,7 @@ class KafkaStream(_Received):
         _Received.check(self)
         for each in text_of(self.servers, "servers").split(","):
             address_of(f"kafka://{each.strip()}", {"kafka": 0}, "servers")
-        for topic in texts_of(self.topics, "topics", 'write topics = ["bids"]'):
-            if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
-                raise QueryError(
-                    f"{topic!r} is not a topic",
-                    field="topics",
-                    fix="use letters, digits, . _ and -",
-                )
+        self._check_topics()
         choice_of(self.start, ("earliest", "latest"), "start")
         if self.max_per_trigger is not None:
             whole_of(self.max_per_trigger, "max_per_trigger", 1)
@@ -121,6 +119,24 @@ class KafkaStream(_Received):
             text_of(value, f"options.{name}")
         if self.connector and not re.fullmatch(r"[0-9A-Za-z.-]+", self.connector):
             raise QueryError(f"{self.connector!r} is not a version", field="connector", fix="4.2.0")
+
+    def _check_topics(self) -> None:
+        """They are named, or what their names are like is."""
+        fix = 'write topics = ["bids"], or pattern = "bids-.*"'
+        if self.pattern:
+            text_of(self.pattern, "pattern", fix)
+            if self.topics:
+                raise QueryError("stands beside topics", field="pattern", fix="keep one of them")
+            return
+        if self.topics == ():
+            raise QueryError("is missing", field="topics", fix=fix)
+        for topic in texts_of(self.topics, "topics", fix):
+            if not re.fullmatch(r"[A-Za-z0-9._-]{1,249}", topic):
+                raise QueryError(
+                    f"{topic!r} is not a topic",
+                    field="topics",
+                    fix="use letters, digits, . _ and -; or give a pattern",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

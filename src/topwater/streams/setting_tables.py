@@ -9,7 +9,8 @@ from typing import Any
 
 from topwater.errors import QueryError
 from topwater.streams.kinds import KINDS
-from topwater.streams.stream_settings import StreamSettings
+from topwater.streams.spark_stream import SparkStream
+from topwater.streams.stream_settings import RDF, ROWS, StreamSettings
 from topwater.validation import choice_of, mapping_of, require_given, require_known
 from topwater.validation.addresses import REMOTE
 
@@ -22,7 +23,8 @@ def stream_settings(
     Parameters
     ----------
     given
-        ``kind``, and the settings of that kind.
+        ``kind``, and the settings of that kind; without ``kind``, a ``format`` or a ``table`` is
+        Spark's own.
     base
         The folder that relative paths start from.
     where
@@ -46,10 +48,28 @@ def stream_settings(
         raise QueryError(problem, field=f"{where}.{error.field}", fix=error.fix) from None
 
 
+def kind_of(given: Mapping[str, Any]) -> Any:
+    """The kind that a mapping names; a format that none of ours reads, and a table, are Spark's.
+
+    Examples
+    --------
+    >>> kind_of({"format": "delta"}), kind_of({"table": "events"}), kind_of({"format": "json"})
+    ('spark', 'spark', None)
+    """
+    ours = (*ROWS, *RDF)
+    found = given.get("kind")
+    if found is None and ("table" in given or given.get("format", ours[0]) not in ours):
+        return SparkStream.kind
+    return found
+
+
 def _made(given: dict[str, Any], base: Path) -> StreamSettings:
-    if "kind" not in given:
-        raise QueryError("is missing", field="kind", fix=f"use one of: {', '.join(KINDS)}")
-    kind = choice_of(given.pop("kind"), KINDS, "kind")
+    kind = kind_of(given)
+    if kind is None:
+        fix = f"use one of: {', '.join(KINDS)}; or leave it out and name a table, or a format that"
+        raise QueryError("is missing", field="kind", fix=f"{fix} none of them has")
+    kind = choice_of(kind, KINDS, "kind")
+    given.pop("kind", None)
     made = KINDS[kind]
     known = {each.name: each for each in fields(made)}
     require_known(given, known, of=kind)

@@ -32,6 +32,7 @@ class StreamSettings:
     places: ClassVar[tuple[str, ...]] = ()
     """The settings that are paths."""
     formats: ClassVar[tuple[str, ...]] = ("json", *RDF)
+    """What ``format`` may be; anything if there is none."""
     bounded: ClassVar[bool] = False
     """Whether what is there can be read as a table."""
 
@@ -47,7 +48,8 @@ class StreamSettings:
                 raise QueryError(
                     f"must be text, not {shown(given)}", field=each.name, fix="write it in quotes"
                 )
-        choice_of(self.format, self.formats, "format")
+        if self.formats:
+            choice_of(self.format, self.formats, "format")
         if self.rdf and self.schema:
             raise QueryError(
                 f"{self.format} has the columns time and value",
