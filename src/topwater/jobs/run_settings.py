@@ -11,6 +11,7 @@ from topwater.monitor.shards import require_buckets
 from topwater.validation import (
     checked_call,
     flag_of,
+    listening_of,
     mapping_of,
     millis,
     text_of,
@@ -39,6 +40,10 @@ class SparkSettings:
         The time between micro-batches, as ``"5 seconds"``.
     late_rows
         Whether what came too late goes to the sink as well.
+    metrics
+        Where metrics go: an address that Prometheus scrapes, as ``"http://127.0.0.1:9464"``; or
+        a file, for its textfile collector if it ends in ``.prom``, else with one JSON object for
+        each micro-batch.
     packages
         Maven coordinates of more that Spark needs.
     settings
@@ -50,6 +55,7 @@ class SparkSettings:
     idle: str | int | None = None
     trigger: str = ""
     late_rows: bool = False
+    metrics: str = ""
     packages: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -58,11 +64,13 @@ class SparkSettings:
         flag_of(self.late_rows, "late_rows")
         if self.idle is not None:
             millis(self.idle, field="idle")
-        for name in ("master", "trigger"):
+        for name in ("master", "trigger", "metrics"):
             if getattr(self, name) != "":
                 text_of(getattr(self, name), name)
         if self.trigger:
             millis(self.trigger, field="trigger")
+        if self.metrics.startswith("http:"):
+            listening_of(self.metrics, "metrics")
         if self.packages:
             texts_of(self.packages, "packages", 'write ["group:name:version"]')
         mapping_of(self.settings, "settings", 'write {"spark.executor.memory" = "2g"}')

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import QueryError, SourceError
@@ -217,6 +218,7 @@ def answered(
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(display.running())
+        stack.enter_context(_metrics(job, spark, display))
         running = stack.enter_context(_started(job, answers, display, take, once=once))
         looked = time.monotonic()
         while running.isActive and not stop.is_set():
@@ -234,6 +236,23 @@ def answered(
         stop.raise_if_set()
         if (error := running.exception()) is not None:
             raise error
+
+
+@contextlib.contextmanager
+def _metrics(job: Job, spark: SparkSession, display: Display) -> Iterator[None]:
+    """What the job reports of itself, where it is to be read."""
+    from topwater.spark import watch
+
+    place = job.spark.metrics
+    if not place:
+        yield
+        return
+    if not place.startswith("http:"):
+        place = str(Path(job.written.base, place))
+    with watch(spark, place) as watched:
+        if watched.url is not None:
+            display.say(f"metrics: {watched.url}")
+        yield
 
 
 def _report_missing(running: StreamingQuery, display: Display) -> None:

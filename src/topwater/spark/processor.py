@@ -26,10 +26,12 @@ from topwater.monitor.journal import Head, Journal
 from topwater.monitor.protocol import Recorded
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.shard_monitors import shard_monitor
+from topwater.monitor.source_table import SourceTable
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
+from topwater.spark.answer_metrics import source_figures
 from topwater.spark.answer_rows import packed, packed_figures, packed_late, packed_notices
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
@@ -157,6 +159,7 @@ class MonitorProcessor(StatefulProcessor):
             figures = self._record(own, shard)
             if self._run:
                 figures |= {own.how: 1, "came": sum(len(row.portion) for row in ordered)}
+                figures |= self._asked()
                 found.append(packed_figures(figures | {"closing_ms": round(1_000 * closing)}))
         return (Row(**row) for row in found)
 
@@ -207,6 +210,11 @@ class MonitorProcessor(StatefulProcessor):
         if self._run:
             CACHE.put((self._run, shard), journal)
         return {"written": written + len(value), "held": stored_size(value, journal.size)}
+
+    def _asked(self) -> dict[str, int]:
+        """How often each of several sources was asked since this was last reported."""
+        source = None if self._source is None else opened(self._source)
+        return source_figures(source.take_tally()) if isinstance(source, SourceTable) else {}
 
     def _monitor(self, shard: int) -> Recorded:
         return shard_monitor(

@@ -36,6 +36,7 @@ from topwater.monitor.source_table import one_of
 from topwater.query.keyed_query import forms_of as forms_inside
 from topwater.query.keyed_query import inner_query
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.spark.answer_metrics import answer_columns
 from topwater.spark.answer_rows import COUNTS, FIGURES, merged, packed_schema, unpacked
 from topwater.spark.extra_columns import Extras
 from topwater.spark.file_source import Files, active_session, used
@@ -205,7 +206,7 @@ def answer_frame(
         settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
     if not bounded:
-        rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
+        rows = rows.observe(OBSERVED, *_metrics(query)).filter(F.col("kind") != FIGURES)
     shown = unpacked(rows, query, late=late_rows, notices=changes is not None, extras=extras)
     about = {"query": query.to_json(), "shards": shards, "origin": origin}
     return shown.withMetadata("window_end", {OBSERVED: about})
@@ -233,7 +234,7 @@ def _ranked(
         return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
 
 
-def _metrics() -> list[Column]:
+def _metrics(query: TopKQuery) -> list[Column]:
     """What Spark is to observe in every micro-batch."""
     summed = [*COUNTS, "fetched", "failed", "bad"]
     return [
@@ -247,6 +248,7 @@ def _metrics() -> list[Column]:
         F.count_if("out_of_reach").alias("out_of_reach"),
         F.avg("audited").alias("audited"),
         F.count_if("doubtful").alias("doubtful"),
+        *answer_columns(query),
         F.collect_list("problems").alias("problems"),
         # There is one a shard. To add them up here takes Spark milliseconds in every micro-batch.
         F.collect_list("figures").alias(FIGURES),
