@@ -59,7 +59,7 @@ def test_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_to_listen() -> None:
-    assert listening_of("http://0.0.0.0:9464/metrics", "to") == Address("http", "0.0.0.0", 9464)
+    assert listening_of("http://10.0.0.7:9464/metrics", "to") == Address("http", "10.0.0.7", 9464)
     assert listening_of("http://[::1]:0/", "to") == Address("http", "::1", 0)
 
 
