@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark on this machine: a master and workers, each a process of its own."""
+"""A standalone cluster of Spark on this machine: each member a process of its own."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Cluster:
     workers: tuple[subprocess.Popen[bytes], ...]
 
     def holder(self) -> int | None:
-        """Which worker has the processes of Python that keep a state; None if there are none yet."""
+        """Which worker has processes of Python, and so the state; None if there are none yet."""
         running = processes()
         for number, worker in enumerate(self.workers):
             for parent, group, words in running.values():

@@ -1,4 +1,4 @@
-"""Environments of Python that have Topwater's wheel and what it needs, and nothing of a checkout."""
+"""Environments of Python with Topwater's wheel and what it needs, and nothing of a checkout."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def built_wheel(folder: Path) -> Path:
 class Environment:
     """An environment with the wheel.
 
-    What the wheel needs is linked from the environment of the tests, package by package, which takes
-    no time; the wheel is installed by pip.
+    What the wheel needs is linked from the environment of the tests, package by package, which
+    takes no time; the wheel is installed by pip.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Clusters whose machines have the wheel and no checkout, as `docs/spark.md` says to set them up."""
+"""Clusters whose machines have the wheel and no checkout, set up as `docs/spark.md` says."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.class_archive import QUICK
 from tests.support.docs_pages import ROOT, blocks
-from tests.support.standalone_cluster import INSTALLED, PATIENCE, Cluster, cluster
+from tests.support.standalone_cluster import INSTALLED, PATIENCE, cluster
 from tests.support.wheel_environments import Environment, built_wheel
 from topwater import Answer, TopKQuery, run, tumbling
 from topwater.spark import answers_from
@@ -41,16 +41,14 @@ QUERY = TopKQuery(key="lot", time="at", score="amount", k=2, window=tumbling("1 
 def bids() -> list[dict[str, list[object]]]:
     """A file's worth for each minute, in any order."""
     rng = np.random.default_rng(5)
-    files: list[dict[str, list[object]]] = []
-    for minute in range(MINUTES):
-        files.append(
-            {
-                "lot": [f"lot {number}" for number in rng.integers(0, 50, BIDS)],
-                "at": (START + 60_000 * minute + rng.integers(1, 60_000, BIDS)).tolist(),
-                "amount": rng.permutation(BIDS * 10)[:BIDS].astype(float).tolist(),
-            }
-        )
-    return files
+    return [
+        {
+            "lot": [f"lot {number}" for number in rng.integers(0, 50, BIDS)],
+            "at": (START + 60_000 * minute + rng.integers(1, 60_000, BIDS)).tolist(),
+            "amount": rng.permutation(BIDS * 10)[:BIDS].astype(float).tolist(),
+        }
+        for minute in range(MINUTES)
+    ]
 
 
 def write(folder: Path, number: int, file: Mapping[str, Sequence[object]]) -> None:
@@ -169,10 +167,6 @@ def same(found: list[Answer], files: Sequence[Mapping[str, Sequence[object]]]) -
     ]
 
 
-def holder_of(made: Cluster) -> int | None:
-    return made.holder()
-
-
 def test_a_machine_is_lost_and_every_other_has_only_the_wheel(
     spark: SparkSession, tmp_path: Path, wheel: Path, java: str
 ) -> None:
@@ -209,8 +203,11 @@ def test_an_environment_is_sent_along(
     archive = packed.packed(tmp_path / "env.tar")
     bare = packed.variables(java) | {"PATH": os.defpath}
     variables = packed.variables(java) | {"SPARK_HOME": str(INSTALLED)}
-    variables["PYSPARK_DRIVER_PYTHON"] = str(packed.python)
-    conf = {"spark.pyspark.python": "./env/bin/python", "spark.archives": f"{archive}#env"}
+    conf = {
+        "spark.pyspark.python": "./env/bin/python",
+        "spark.pyspark.driver.python": str(packed.python),
+        "spark.archives": f"{archive}#env",
+    }
     files = bids()
     with (
         cluster(tmp_path, java, [bare, bare]) as made,
