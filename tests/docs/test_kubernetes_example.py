@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import kubernetes_validate
 import pyspark
 import pytest
 import yaml
@@ -22,7 +20,6 @@ from topwater_lab.services import started
 FOLDER = ROOT / "examples" / "kubernetes"
 OURS = [each for each in yaml.safe_load_all((FOLDER / "query.yaml").read_text()) if each]
 [OPERATED] = yaml.safe_load_all((FOLDER / "spark-application.yaml").read_text())
-VERSION = kubernetes_validate.latest_version()
 
 # The fields of the operator's v1beta2 that the example uses; its schema comes with the operator.
 APPLICATION = {
@@ -62,20 +59,6 @@ def settings() -> dict[str, str]:
     lines = one("ConfigMap")["data"]["spark-defaults.conf"].splitlines()
     pairs = (line.split(None, 1) for line in lines if line and not line.startswith("#"))
     return {name: value.strip() for name, value in pairs}
-
-
-@pytest.mark.parametrize(
-    "each", OURS, ids=lambda each: f"{each['kind']} {each['metadata']['name']}"
-)
-def test_the_schemas_of_kubernetes_hold(each: Any) -> None:
-    kubernetes_validate.validate(each, VERSION, strict=True)
-
-
-def test_a_wrong_manifest_is_seen() -> None:
-    wrong = json.loads(json.dumps(one("StatefulSet")))
-    wrong["spec"]["replica"] = 1
-    with pytest.raises(kubernetes_validate.ValidationError):
-        kubernetes_validate.validate(wrong, VERSION, strict=True)
 
 
 def test_all_is_in_one_namespace() -> None:

@@ -18,8 +18,8 @@ class Asked(NamedTuple):
 def asked(query: str) -> list[Asked]:
     """What a query names; a query that can't be parsed is an error.
 
-    >>> asked('sum by (le) (rate(a_bucket{job=~"x"}[5m])) / on (job) b')
-    [Asked(metric='a_bucket', labels=frozenset({...})), Asked(metric='b', labels=frozenset({'job'}))]
+    >>> asked('rate(a_total{job=~"x"}[5m])')
+    [Asked(metric='a_total', labels=frozenset({'job'}))]
     """
     return [*_asked(promql.parse(query), frozenset())]
 
