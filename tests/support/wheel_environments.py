@@ -12,6 +12,7 @@ from importlib.metadata import Distribution, distribution, requires
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -115,7 +116,7 @@ def _needs(name: str) -> Iterator[str]:
         requirement = Requirement(line)
         extras = {"extra": ""}
         if requirement.marker is None or requirement.marker.evaluate(extras):
-            yield requirement.name.lower()
+            yield canonicalize_name(requirement.name)
 
 
 def top_names(found: Distribution) -> set[str]:
