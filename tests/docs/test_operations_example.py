@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.support.observed import Ran
-    from topwater.spark import Watch
+    from topwater.spark.metrics import Watch
 
 FOLDER = ROOT / "examples" / "operations"
 BOARD = json.loads((FOLDER / "grafana-dashboard.json").read_text())

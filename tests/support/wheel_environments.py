@@ -80,7 +80,8 @@ class Environment:
     def packed(self, to: Path) -> Path:
         """All of it as one archive, with packages instead of links; Spark has its own PySpark."""
         with tarfile.open(to, "w") as archive:
-            archive.add(self.folder / "bin", "bin")
+            # A copy, as `python -m venv --copies` has: Spark unpacks no link that leads outside.
+            archive.add(self.python.resolve(), "bin/python")
             archive.add(self.folder / "pyvenv.cfg", "pyvenv.cfg")
             inside = self.site.relative_to(self.folder)
             for path in self.site.iterdir():

@@ -197,17 +197,17 @@ def test_a_machine_is_lost_and_every_other_has_only_the_wheel(
 def test_an_environment_is_sent_along(
     spark: SparkSession, tmp_path: Path, wheel: Path, java: str
 ) -> None:
-    """Machines have no Topwater at all, but what comes with the query as an archive."""
+    """Machines have no Topwater at all, but what comes with the query as an archive.
+
+    The driver's own is beside the program: a process that plans the query is started there.
+    """
     packed = Environment(tmp_path / "packed", wheel)
     assert has_only_the_wheel(packed)
     archive = packed.packed(tmp_path / "env.tar")
     bare = packed.variables(java) | {"PATH": os.defpath}
     variables = packed.variables(java) | {"SPARK_HOME": str(INSTALLED)}
-    conf = {
-        "spark.pyspark.python": "./env/bin/python",
-        "spark.pyspark.driver.python": str(packed.python),
-        "spark.archives": f"{archive}#env",
-    }
+    (tmp_path / "env").symlink_to(packed.folder)
+    conf = {"spark.pyspark.python": "./env/bin/python", "spark.archives": f"{archive}#env"}
     files = bids()
     with (
         cluster(tmp_path, java, [bare, bare]) as made,
