@@ -78,10 +78,9 @@ class Environment:
         return any((path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"))
 
     def packed(self, to: Path) -> Path:
-        """All of it as one archive, with packages instead of links; Spark has its own PySpark."""
-        with tarfile.open(to, "w") as archive:
-            # A copy, as `python -m venv --copies` has: Spark unpacks no link that leads outside.
-            archive.add(self.python.resolve(), "bin/python")
+        """All of it as `venv-pack` packs it, packages instead of links; Spark has its PySpark."""
+        with tarfile.open(to, "w:gz", compresslevel=1) as archive:
+            archive.add(self.folder / "bin", "bin")
             archive.add(self.folder / "pyvenv.cfg", "pyvenv.cfg")
             inside = self.site.relative_to(self.folder)
             for path in self.site.iterdir():

@@ -203,7 +203,7 @@ def test_an_environment_is_sent_along(
     """
     packed = Environment(tmp_path / "packed", wheel)
     assert has_only_the_wheel(packed)
-    archive = packed.packed(tmp_path / "env.tar")
+    archive = packed.packed(tmp_path / "env.tar.gz")
     bare = packed.variables(java) | {"PATH": os.defpath}
     variables = packed.variables(java) | {"SPARK_HOME": str(INSTALLED)}
     (tmp_path / "env").symlink_to(packed.folder)
