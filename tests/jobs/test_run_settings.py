@@ -37,7 +37,7 @@ def test_what_a_file_says() -> None:
         ("shards", 0), ("shards", 257), ("shards", True), ("shards", "2"),
         ("idle", "soon"),
         ("master", 7), ("late_rows", 1), ("packages", "a:b:1"), ("packages", [7]),
-        ("settings", "spark.x=1"),
+        ("settings", "spark.x=1"), ("metrics", 9464), ("metrics", "http://127.0.0.1"),
     ],
 )  # fmt: skip
 def test_settings_that_can_not_work_are_told_by_name(name: str, value: Any) -> None:

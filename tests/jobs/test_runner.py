@@ -375,3 +375,16 @@ def test_a_run_in_which_no_look_up_was_of_use_ends_with_an_error(tmp_path: Path)
     assert f"topwater run {made.written.path} --check" in caught.value.fix
     display.summary.without_number = 6
     _require_usable(made, display)
+
+
+def test_a_job_reports_of_itself_where_it_is_told_to(
+    spark: SparkSession, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(Display, "say", lambda _, words: said.append(words))
+    sink = '[sink]\nkind = "parquet"\npath = "out"\n'
+    display = ran(job(folder, sink, "spark.metrics=job.prom"), spark)
+    assert display.summary.windows == 2
+    assert 'query="job"} 2.0' in (folder / "job.prom").read_text().partition("windows_total{")[2]
+    ran(job(folder, sink, "spark.metrics=http://127.0.0.1:0"), spark)
+    assert any(each.startswith("metrics: http://127.0.0.1:") for each in said)

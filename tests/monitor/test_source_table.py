@@ -93,3 +93,21 @@ def test_it_can_be_sent_to_another_process() -> None:
     again = pickle.loads(pickle.dumps(SourceTable({"a": VENDORS})))  # noqa: S301
     (got,) = again.fetch([("a", np.array([7]))], 0, None)
     assert got.values.tolist() == [1.0]
+
+
+def test_what_was_asked_is_tallied_until_it_is_taken() -> None:
+    table = SourceTable({"a": remote.memory({1: 1.0}), "b": Broken()})
+    asked: list[tuple[str, KeyArray]] = [("a", np.array([1, 2])), ("b", np.array([1, 2, 3]))]
+    for _ in range(2):
+        table.fetch(asked, 0, None)
+    table.fetch([("a", np.array([], int)), ("b", np.array([7]))], 0, None)
+    assert table.take_tally() == {"a": (4, 0), "b": (7, 7)}
+    assert table.take_tally() == {}
+    table.close()
+
+
+class Broken:
+    """A source that is never there."""
+
+    def fetch(self, keys: KeyArray, deadline: float | None = None) -> Fetched:  # noqa: ARG002
+        raise OSError("no route")

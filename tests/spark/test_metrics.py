@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import urllib.error
+import urllib.request
 from dataclasses import asdict, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import MagicMock
 
 import pytest
 from pyspark.sql import Row
@@ -71,8 +74,54 @@ def test_prometheus_gets_sums_and_last_values(ran: Ran) -> None:
     assert f"topwater_events_total{labels} 11.0" in lines
     assert f"topwater_windows_total{labels} 2.0" in lines
     assert f"topwater_batch{labels} 3.0" in lines
+    assert f"topwater_batch_duration_seconds_count{labels} 4.0" in lines
+    assert f"topwater_closing_duration_seconds_count{labels} 2.0" in lines
     assert f"topwater_precision{labels} {ran.progress[2].precision}" in lines
     assert [path.name for path in ran.prom_file.parent.glob("*prom*")] == [ran.prom_file.name]
+
+
+@pytest.mark.spark
+def test_prometheus_is_told_that_a_query_ended(ran: Ran) -> None:
+    lines = [line for line in ran.prom_file.read_text().splitlines() if line[0] != "#"]
+    values = {line.partition("{")[0]: float(line.rpartition(" ")[2]) for line in lines}
+    assert (values["topwater_running"], values["topwater_failures_total"]) == (0.0, 0.0)
+    assert values["topwater_last_seen_timestamp_seconds"] > 1.7e9
+
+
+@pytest.mark.spark
+def test_metrics_are_served_while_a_watch_is_open(spark: SparkSession) -> None:
+    with watch(spark, "http://127.0.0.1:0") as served:
+        assert served.url is not None
+        with urllib.request.urlopen(served.url, timeout=10) as reply:  # noqa: S310
+            assert b"topwater_info" in reply.read()
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(served.url, timeout=10)  # noqa: S310
+    with watch(spark, print) as printed:
+        assert printed.url is None
+
+
+def event(identifier: str = "7f", **more: Any) -> Any:
+    return SimpleNamespace(id=identifier, **more)
+
+
+def test_a_failure_and_a_wait_are_passed_on(tmp_path: Path) -> None:
+    """Of queries that are known; what other queries of the session do is theirs."""
+    session = MagicMock()
+    watched = watch(session, tmp_path / "t.prom")
+    [[listener]] = [call.args for call in session.streams.addListener.call_args_list]
+    listener.onQueryIdle(event())
+    listener.onQueryTerminated(event(exception="broken"))
+    assert not (tmp_path / "t.prom").exists()
+    listener.onQueryProgress(SimpleNamespace(progress=told(topwater=Row(windows=1))))
+    listener.onQueryIdle(event())
+    listener.onQueryTerminated(event("other", exception="broken"))
+    assert 'topwater_failures_total{id="7f",query="7f"} 0.0' in (tmp_path / "t.prom").read_text()
+    listener.onQueryTerminated(event(exception="broken"))
+    text = (tmp_path / "t.prom").read_text()
+    assert 'topwater_failures_total{id="7f",query="7f"} 1.0' in text
+    assert 'topwater_running{id="7f",query="7f"} 0.0' in text
+    assert watched.error is None
+    watched.close()
 
 
 @pytest.mark.spark

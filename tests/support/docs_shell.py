@@ -110,7 +110,7 @@ def _make(_shell: Shell, words: list[str]) -> None:
 
 
 def _pip(_shell: Shell, words: list[str]) -> None:
-    assert words[1] == "install", "pages only install"
+    assert words[1] in ("install", "wheel"), "pages only install, or build a wheel"
 
 
 def _folder(shell: Shell, words: list[str]) -> None:
@@ -181,6 +181,8 @@ PROGRAMS: dict[str, Callable[[Shell, list[str]], str | None]] = {
     "docker": _never,
     "export": _never,
     "git": _never,
+    "kubectl": _never,
+    "prometheus": _never,
     "source": _never,
     "spark-pipelines": _never,  # run by tests/docs/test_pipeline_example.py
     "spark-submit": _spark_submit,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from topwater.errors import QueryError
-from topwater.validation import Address, address_of, path_of, secret_of
+from topwater.validation import Address, address_of, listening_of, path_of, secret_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,3 +56,26 @@ def test_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(QueryError, match=r"^password: ") as caught:
             secret_of(wrong, "password")
         assert "hunter2" not in str(caught.value)
+
+
+def test_where_to_listen() -> None:
+    assert listening_of("http://10.0.0.7:9464/metrics", "to") == Address("http", "10.0.0.7", 9464)
+    assert listening_of("http://[::1]:0/", "to") == Address("http", "::1", 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ("http://127.0.0.1", "lacks a host or a port"),
+        ("http://127.0.0.1:many", "not an address"),
+        ("https://127.0.0.1:9464", "not a plain http address"),
+        ("http://me:secret@127.0.0.1:9464", "not a plain http address"),
+        ("http://127.0.0.1:9464/mine", "another path"),
+        (7, "must be text"),
+    ],
+)
+def test_where_nobody_can_listen(given: Any, problem: str) -> None:
+    with pytest.raises(QueryError, match=rf"^to: .*{problem}") as caught:
+        listening_of(given, "to")
+    assert "secret" not in str(caught.value)
+    assert caught.value.fix

@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyspark
 import pytest
 
 from tests.support.journal_store import kept
 from tests.support.scenarios import Scenario, answered_in_shards, snapshots, written
 from tests.support.spark_driver import Plan
+from tests.support.standalone_cluster import INSTALLED, PATIENCE, cluster
 from topwater.spark import answers_from
 from topwater.spark.packed_rows import packed
 from topwater.spark.state import read_snapshots
@@ -34,9 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 GROUP = "second_session"  # minutes in which the warm session would wait
 
-INSTALLED = Path(pyspark.__file__).parent
 ROOT = Path(__file__).parents[2]
-PATIENCE = 240.0
 
 
 class Driver:
@@ -256,51 +253,6 @@ def test_a_killed_executor_is_replaced(spark: SparkSession, tmp_path: Path) -> N
     check(spark, folder)
 
 
-def wait_for_port(port: int) -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"nobody listens at {port}")
-
-
-@contextmanager
-def cluster(folder: Path, workers: int, java: str) -> Iterator[str]:
-    """A master and its workers, from the pip package."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    address = f"spark://127.0.0.1:{port}"
-    page = ["--webui-port", "0"]
-    commands = [["master.Master", "--host", "127.0.0.1", "--port", port, *page]]
-    for number in range(workers):
-        # As on machines of their own: Spark starts no copy of a task where it already runs.
-        host = ["--host", f"127.0.0.{number + 1}"]
-        size = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work-{number}")]
-        commands.append(["worker.Worker", *host, *page, *size, address])
-    log = (folder / "cluster.log").open("wb")
-    running = [
-        subprocess.Popen(  # noqa: S603
-            [INSTALLED / "bin" / "spark-class", f"org.apache.spark.deploy.{name}", *options],
-            stdout=log,
-            stderr=log,
-            env=os.environ
-            | {"SPARK_HOME": str(INSTALLED), "SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": java},
-        )
-        for name, *options in commands
-    ]
-    try:
-        wait_for_port(int(port))  # Spark's own patience is shorter than a busy machine needs
-        yield address
-    finally:
-        for process in running:
-            process.terminate()
-        for process in running:
-            process.wait(30)
-        log.close()
-
-
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "plan",
@@ -334,5 +286,6 @@ def test_copies_of_slow_tasks_change_nothing(
 
 def run_on_a_cluster(spark: SparkSession, folder: Path) -> None:
     java = spark._jvm.java.lang.System.getenv("JAVA_HOME")  # type: ignore[union-attr]
-    with cluster(folder, workers=2, java=java) as master, started(folder, master) as driver:
+    machines = [os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "JAVA_HOME": java}] * 2
+    with cluster(folder, java, machines) as made, started(folder, made.address) as driver:
         driver.finish()

@@ -11,6 +11,7 @@ from topwater.monitor.shards import require_buckets
 from topwater.validation import (
     checked_call,
     flag_of,
+    listening_of,
     mapping_of,
     millis,
     text_of,
@@ -37,6 +38,10 @@ class SparkSettings:
         its windows answered all the same.
     late_rows
         Whether what came too late goes to the sink as well.
+    metrics
+        Where metrics go: an address that Prometheus scrapes, as ``"http://127.0.0.1:9464"``; or
+        a file, for its textfile collector if it ends in ``.prom``, else with one JSON object for
+        each micro-batch.
     packages
         Maven coordinates of more that Spark needs.
     settings
@@ -47,6 +52,7 @@ class SparkSettings:
     shards: int = 1
     idle: str | int | None = None
     late_rows: bool = False
+    metrics: str = ""
     packages: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -55,8 +61,11 @@ class SparkSettings:
         flag_of(self.late_rows, "late_rows")
         if self.idle is not None:
             millis(self.idle, field="idle")
-        if self.master != "":
-            text_of(self.master, "master")
+        for name in ("master", "metrics"):
+            if getattr(self, name) != "":
+                text_of(getattr(self, name), name)
+        if self.metrics.startswith("http:"):
+            listening_of(self.metrics, "metrics")
         if self.packages:
             texts_of(self.packages, "packages", 'write ["group:name:version"]')
         mapping_of(self.settings, "settings", 'write {"spark.executor.memory" = "2g"}')

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from topwater.errors import EnvironmentProblem, QueryError, SourceError
@@ -254,6 +255,7 @@ def answered(
         answers = observed(answers, () if job.plan else job.query.group_columns)
     with contextlib.ExitStack() as stack:
         stack.enter_context(display.running())
+        stack.enter_context(_metrics(job, spark, display))
         feed = stack.enter_context(AnswerFeed(spark))
         show = functools.partial(_show, feed, stop) if terminal else None
         running = stack.enter_context(_started(job, answers, display, show, once=once))
@@ -298,6 +300,23 @@ def _closed(job: Job, rows: list[dict[str, Any]]) -> list[Rows]:
         return windows_of(rows)
     by = job.query.group_by
     return windows_of([*told_rows(rows, job.query)], by if isinstance(by, tuple) else None)
+
+
+@contextlib.contextmanager
+def _metrics(job: Job, spark: SparkSession, display: Display) -> Iterator[None]:
+    """What the job reports of itself, where it is to be read."""
+    from topwater.spark import watch
+
+    place = job.spark.metrics
+    if not place:
+        yield
+        return
+    if not place.startswith("http:"):
+        place = str(Path(job.written.base, place))
+    with watch(spark, place) as watched:
+        if watched.url is not None:
+            display.say(f"metrics: {watched.url}")
+        yield
 
 
 def _report_missing(running: StreamingQuery, display: Display) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
@@ -37,6 +38,8 @@ class SourceTable:
     def __init__(self, sources: Mapping[str, Source]) -> None:
         self.sources = {name: guarded(source) for name, source in sources.items()}
         self._crew = Crew(max(1, len(self.sources)), _SPARE)
+        self._asked: Counter[str] = Counter()
+        self._unanswered: Counter[str] = Counter()
 
     def __getstate__(self) -> dict[str, object]:
         return {"sources": self.sources}
@@ -106,6 +109,15 @@ class SourceTable:
         came = self._crew.run(calls, None) if together else [call() for call in calls]
         for at, got in zip(busy, came, strict=True):
             found[at] = failed(asked[at][1], "broken") if got is None else got
+            self._asked[asked[at][0]] += len(asked[at][1])
+            self._unanswered[asked[at][0]] += int(np.count_nonzero(~found[at].ok))
+        return found
+
+    def take_tally(self) -> dict[str, tuple[int, int]]:
+        """How many keys each source was asked for since the last call, and did not answer."""
+        found = {name: (count, self._unanswered[name]) for name, count in self._asked.items()}
+        self._asked.clear()
+        self._unanswered.clear()
         return found
 
     def _at_once(self, source: str) -> bool:

@@ -201,6 +201,15 @@ def query_in_java(query: StreamingQuery) -> Any:
 # The Java that this process starts.
 
 
+def await_reports(spark: SparkSession, millis: int = 2_000) -> None:
+    """Wait for what Spark, in a thread of its own, has to say of micro-batches that are done.
+
+    Since 4.0. Without it, and over Spark Connect: what a listener hears last may be missing.
+    """
+    context: Any = spark.sparkContext
+    context._jsc.sc().listenerBus().waitUntilEmpty(millis)
+
+
 def new_context(conf: SparkConf, output: BinaryIO | None = None) -> SparkContext:
     """A new Spark context; with ``output``, all that Java and its workers print goes there.
 

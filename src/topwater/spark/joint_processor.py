@@ -13,6 +13,7 @@ from topwater.monitor.journal import Head
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
+from topwater.spark.answer_metrics import window_figures
 from topwater.spark.notice_stream import notices_of, settings_of
 from topwater.spark.packed_rows import (
     ANSWER,
@@ -20,7 +21,6 @@ from topwater.spark.packed_rows import (
     answer_of_packed,
     packed,
     packed_figures,
-    window_figures,
 )
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.shard_placement import PLACE

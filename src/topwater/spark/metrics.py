@@ -12,16 +12,20 @@ import logging
 import threading
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from topwater.redaction import redacted
-from topwater.spark.packed_rows import FIGURES, PROBLEM
+from topwater.spark.answer_metrics import progress_figures
+from topwater.spark.compat import await_reports
+from topwater.spark.packed_rows import FIGURES
 from topwater.spark.planned_rankings import ranking_labels
+from topwater.spark.scrape_target import MetricsServer, PromFile, ScrapeTarget
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
 
 _STAGES = ("transformWithStateInPySparkExec", "transformWithStateInPandasExec")
 _WRITTEN = "rocksdbTotalBytesWritten"
-_OF_STATE = ("written", "held", "came", "kept", "caught_up", "rebuilt")
 _log = logging.getLogger("topwater")
 
 
@@ -55,15 +58,28 @@ class Progress:
         The number of the micro-batch, and when it was triggered.
     windows
         Answers given: one per window, or one per window and group.
+    window_end, delay_ms
+        The end of the last window that was answered, in milliseconds since 1970; and how long after
+        the end of the first one the micro-batch was done. None if no window ended.
     events, late, before_start, bad_key, bad_time, bad_score, skipped_windows, skipped_files
         What happened to the events since the answers before, as does ``forgotten``, which counts
         keys of the replica; see :class:`topwater.model.Counts`. They come with the answers: a
         micro-batch that ends no window tells none.
     candidates
         The most items that were remembered after an answer.
+    ranked, known
+        Rows of the answers; and how many of them have a remote value that the source once gave.
+    value_age_ms
+        How old the oldest remote value among them was when its window ended; None if there is none.
     fetched, failed, bad_values
         Keys asked for; those the source did not answer; and those it answered without a usable
         number.
+    asked, unanswered
+        The first two by source, of a query with several; what a task asked that failed later is
+        in it, too. None for other queries.
+    cost, left
+        What look-ups cost, of a query with several sources, in the unit of the budget; and what is
+        left of each quota after the micro-batch.
     problems
         Of the keys without a usable value, how many by why; see
         :data:`topwater.problems.REASONS`.
@@ -109,6 +125,8 @@ class Progress:
     at: str
     ranking: str = ""
     windows: int = 0
+    window_end: int | None = None
+    delay_ms: int | None = None
     events: int = 0
     late: int = 0
     before_start: int = 0
@@ -119,9 +137,16 @@ class Progress:
     skipped_files: int = 0
     forgotten: int = 0
     candidates: int = 0
+    ranked: int = 0
+    known: int = 0
+    value_age_ms: int | None = None
     fetched: int = 0
     failed: int = 0
     bad_values: int = 0
+    asked: Mapping[str, int] | None = None
+    unanswered: Mapping[str, int] | None = None
+    cost: float | None = None
+    left: Mapping[str, float] = field(default_factory=dict)
     precision: float | None = None
     ndcg: float | None = None
     missed: int = 0
@@ -202,8 +227,8 @@ class Progress:
     ) -> Progress:
         seen: dict[str, Any] = told.observedMetrics[observed].asDict()
         figures = seen.pop(FIGURES, None) or []
-        seen |= _of_windows(figures) | _of_state(figures)
-        seen["bad_values"] = seen.pop("bad", 0)
+        if figures:
+            seen |= progress_figures(figures, _done(told))
         known = {each.name for each in fields(cls)}
         # A sum over no rows is null. A mean is, too, and stays so.
         counts = {
@@ -211,8 +236,7 @@ class Progress:
         }
         if seen.get("state_held"):
             counts["state_bytes"] = seen["state_held"]
-        for name in ("problems", "refused"):
-            counts[name] = _summed(seen.get(name) or [])
+        counts["refused"] = _summed(seen.get("refused") or [])
         stages = [each for each in told.stateOperators if each.operatorName in _STAGES]
         # Where there are several rankings, Spark does not say whose these are.
         written = sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages) if alone else 0
@@ -244,40 +268,22 @@ def _with_state(progress: Progress, before: Progress | None) -> Progress:
     return replace(progress, state_bytes=before.state_bytes)
 
 
-def _of_state(figures: list[dict[str, float]]) -> dict[str, int]:
-    """What the shards report of their states, of all of them."""
-    summed = _summed(figures)
-    found = {f"state_{name}": int(summed[name]) for name in _OF_STATE if name in summed}
-    closing = max((each.get("closing_ms", 0) for each in figures), default=0)
-    return found | {"closing_ms": int(closing)}
+def _done(told: StreamingQueryProgress) -> int:
+    """When a micro-batch was done, in milliseconds since 1970."""
+    ended = datetime.fromisoformat(told.timestamp) + timedelta(milliseconds=told.batchDuration)
+    return round(ended.timestamp() * 1_000)
 
 
-def _of_windows(figures: list[dict[str, float]]) -> dict[str, Any]:
-    """What they report of the windows that they answered."""
-    if not any("windows" in each for each in figures):
-        return {}
-    summed = _summed(figures)
-    found: dict[str, Any] = {name: int(each) for name, each in summed.items()}
-    found["candidates"] = int(max(each.get("candidates", 0) for each in figures))
-    for name, number in (("precision", "estimated"), ("ndcg", "estimated"), ("audited", "audits")):
-        known = summed.get(number)
-        found[name] = summed.get(name, 0.0) / known if known else None
-    problems = {
-        name.removeprefix(PROBLEM): int(keys)
-        for name, keys in summed.items()
-        if name.startswith(PROBLEM)
-    }
-    return found | {"problems": [problems]}
-
-
-def _summed(problems: list[dict[str, float]]) -> dict[str, Any]:
+def _summed(counts: list[dict[str, int]]) -> dict[str, int]:
     found: Counter[str] = Counter()
-    for each in problems:
+    for each in counts:
         found.update(each)
     return dict(sorted(found.items()))
 
 
 Take: TypeAlias = Callable[[Progress], object]
+_SERVED = "http://"
+_PATIENCE = 2_000  # milliseconds
 
 
 class Watch:
@@ -298,19 +304,28 @@ class Watch:
         self.error: Exception | None = None
         self._spark = spark
         self._take = take
-        listener = _Listener(self._pass_on)
+        listener = _Listener(self._pass_on, self._pass_on_idle, self._pass_on_end)
         self._listener: _Listener | None = listener
         spark.streams.addListener(listener)
 
     def close(self) -> None:
-        """Stop listening. A second call does nothing."""
+        """Stop listening, after what was done so far was reported. A second call does nothing."""
         listener, self._listener = self._listener, None
         if listener is not None:
+            with contextlib.suppress(Exception):
+                await_reports(self._spark)
             # The session may have been stopped before.
             with contextlib.suppress(Exception), warnings.catch_warnings():
                 # Spark Connect's client takes figures of Python workers for an error by then.
                 warnings.filterwarnings("ignore", message="StreamingQueryListenerBus")
                 self._spark.streams.removeListener(listener)
+            if isinstance(self._take, ScrapeTarget):
+                self._take.close()
+
+    @property
+    def url(self) -> str | None:
+        """Where metrics are served, if they are."""
+        return self._take.url if isinstance(self._take, MetricsServer) else None
 
     def __enter__(self) -> Watch:
         return self
@@ -319,12 +334,34 @@ class Watch:
         self.close()
 
     def _pass_on(self, event: QueryProgressEvent) -> None:
-        try:
+        with self._noted():
             for progress in Progress.all_of(event.progress):
                 several = f"{progress.id}/{progress.ranking}"
                 place = several if progress.ranking else progress.id
                 self.latest[place] = _with_state(progress, self.latest.get(place))
                 self._take(self.latest[place])
+
+    def _pass_on_idle(self, event: QueryIdleEvent) -> None:
+        last = self._last(str(event.id))
+        if last is not None and isinstance(self._take, ScrapeTarget):
+            with self._noted():
+                self._take.wait(last)
+
+    def _pass_on_end(self, event: QueryTerminatedEvent) -> None:
+        last = self._last(str(event.id))
+        if last is not None and isinstance(self._take, ScrapeTarget):
+            with self._noted():
+                self._take.end(last, failed=event.exception is not None)
+
+    def _last(self, identifier: str) -> Progress | None:
+        """What was reported last of a query, or of one of its rankings."""
+        return next((each for each in self.latest.values() if each.id == identifier), None)
+
+    @contextlib.contextmanager
+    def _noted(self) -> Iterator[None]:
+        """No error of ours reaches the stream."""
+        try:
+            yield
         except Exception as error:
             if self.error is None:
                 _log.warning("metrics are incomplete from now on: %s", redacted(repr(error)))
@@ -340,14 +377,21 @@ def watch(spark: SparkSession, to: Take | str | Path = print) -> Watch:
         The session. All its queries made by :func:`topwater.spark.topk` are watched, those
         that start later too.
     to
-        A function that takes a :class:`Progress`; ``print`` shows it as one line. Or a path: of
-        a file for Prometheus if it ends in ``.prom``, replaced as a whole after every
-        micro-batch, else of a file to which one JSON object a line is added.
+        A function that takes a :class:`Progress`; ``print`` shows it as one line. Or an address
+        for Prometheus to scrape, as ``http://127.0.0.1:9464``: everybody who can reach it can
+        read it, so name another host than this only where that is wanted. Or a path: of a file
+        for Prometheus if it ends in ``.prom``, replaced as a whole after every micro-batch, else
+        of a file to which one JSON object a line is added.
 
     Returns
     -------
     Watch
         Close it to stop.
+
+    Raises
+    ------
+    QueryError, EnvironmentProblem
+        If the address can't be understood, or nobody can listen there.
     """
     return Watch(spark, _taker(to))
 
@@ -355,19 +399,13 @@ def watch(spark: SparkSession, to: Take | str | Path = print) -> Watch:
 def _taker(to: Take | str | Path) -> Take:
     if callable(to):
         return to
+    if str(to).startswith(_SERVED):
+        return MetricsServer(str(to))
     path = Path(to)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix != ".prom":
         return JsonLines(path)
-    from topwater.spark.prometheus import Exposition
-
-    exposition = Exposition()
-
-    def expose(progress: Progress) -> None:
-        exposition.add(progress.query, progress.id, asdict(progress), progress.ranking)
-        exposition.write(path)
-
-    return expose
+    return PromFile(path)
 
 
 class JsonLines:
@@ -385,17 +423,22 @@ class JsonLines:
 
 
 class _Listener(StreamingQueryListener):
-    def __init__(self, told: Callable[[QueryProgressEvent], None]) -> None:
-        self._pass_on = told
+    def __init__(
+        self,
+        progress: Callable[[QueryProgressEvent], None],
+        idle: Callable[[QueryIdleEvent], None],
+        end: Callable[[QueryTerminatedEvent], None],
+    ) -> None:
+        self._progress, self._idle, self._end = progress, idle, end
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         pass
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        self._pass_on(event)
+        self._progress(event)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        pass
+        self._idle(event)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        pass
+        self._end(event)

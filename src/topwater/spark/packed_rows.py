@@ -6,8 +6,7 @@ window as a whole is in one structure, which Spark carries, or drops, as one col
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,7 @@ from topwater.monitor.shards import merge_for
 from topwater.monitor.window_answer import ShardAnswer
 from topwater.replica.offers import Offer
 from topwater.scoring.aggregates import LABEL
+from topwater.spark.answer_metrics import window_figures
 from topwater.spark.extra_columns import (
     numbers_of,
     packed_extras,
@@ -73,7 +73,6 @@ ANSWER, LATE, FIGURES, NOTICES = "answer", "late", "figures", "notices"
 """Kinds of rows. Users never see figures, which are for the metrics, nor notices of changes, which
 go from a shard to the stage behind all shards."""
 
-PROBLEM = "problem: "
 """Put before the reason of a problem, among figures."""
 
 
@@ -195,34 +194,6 @@ def _nothing(kind: str) -> dict[str, Any]:
     first = ["kind", "group", "window_start", "window_end"]
     rest = ["exact", *ESTIMATES, TOLD, FIGURES, "offer", "extras"]
     return dict.fromkeys([*first, *CELLS, *rest]) | {"kind": kind}
-
-
-def window_figures(answers: Iterable[Answer]) -> dict[str, float]:
-    """What is reported of the windows that a micro-batch ended: sums, and the most candidates.
-
-    Made here and not by Spark: for each column that is to be summed up, it needs time to plan
-    every micro-batch. Of a mean there are the sum and, as ``estimated``, the number.
-    """
-    found: dict[str, float] = defaultdict(float)
-    for answer in answers:
-        found["windows"] += 1
-        found["candidates"] = max(found["candidates"], answer.candidates)
-        for name in COUNTS:
-            found[name] += getattr(answer.counts, name)
-        for why, keys in answer.problems:
-            found[PROBLEM + why] += keys
-        fresh = answer.freshness
-        if fresh is not None:
-            found["estimated"] += 1
-            for name in (*_SUMMED, *ESTIMATES):
-                found[name] += getattr(fresh, name)
-            if fresh.audited is not None:
-                found["audits"] += 1
-                found["audited"] += fresh.audited
-    return {name: each for name, each in found.items() if each}
-
-
-_SUMMED = ("fetched", "failed", "bad", "missed", "nothing_usable", "out_of_reach", "doubtful")
 
 
 def packed_late(table: pa.Table, query: TopKQuery) -> Iterator[dict[str, Any]]:

@@ -26,10 +26,12 @@ from topwater.monitor.journal import Head, Journal
 from topwater.monitor.protocol import Recorded
 from topwater.monitor.reduction import PartialBatch
 from topwater.monitor.shard_monitors import shard_monitor
+from topwater.monitor.source_table import SourceTable
 from topwater.monitor.stored_journal import StoredJournal, stored_size
 from topwater.query import TopKQuery
 from topwater.remote.wrappers.clocks import SYSTEM_CLOCK
 from topwater.spark import partials, sieve
+from topwater.spark.answer_metrics import source_figures, window_figures
 from topwater.spark.chunk_map import SparkChunks
 from topwater.spark.heartbeats import heeded
 from topwater.spark.monitor_cache import CACHE
@@ -39,7 +41,6 @@ from topwater.spark.packed_rows import (
     packed_figures,
     packed_late,
     packed_notices,
-    window_figures,
 )
 from topwater.spark.shipping import Parcel, opened
 from topwater.spark.workers import set_modules_aside
@@ -173,7 +174,7 @@ class MonitorProcessor(StatefulProcessor):
                 # Where there is a stage behind, it makes the answers.
                 whole = self._shards == 1 or monitor.query.group_by is not None
                 told = window_figures(answers) if whole else {}
-                found.append(packed_figures(figures | told))
+                found.append(packed_figures(figures | self._asked() | told))
         return (Row(**row) for row in found)
 
     def _answers(self, monitor: Monitor) -> list[Answer]:
@@ -224,6 +225,11 @@ class MonitorProcessor(StatefulProcessor):
         if self._run:
             CACHE.put((self._run, shard), journal)
         return {"written": written + len(value), "held": stored_size(value, journal.size)}
+
+    def _asked(self) -> dict[str, int]:
+        """How often each of several sources was asked since this was last reported."""
+        source = None if self._source is None else opened(self._source)
+        return source_figures(source.take_tally()) if isinstance(source, SourceTable) else {}
 
     def _monitor(self, shard: int) -> Recorded:
         return shard_monitor(

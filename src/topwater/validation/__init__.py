@@ -13,7 +13,13 @@ topwater.errors.QueryError: order: 'larget' is unknown
   fix: did you mean largest?
 """
 
-from topwater.validation.addresses import Address, address_of, path_of, secret_of
+from topwater.validation.addresses import (
+    Address,
+    address_of,
+    listening_of,
+    path_of,
+    secret_of,
+)
 from topwater.validation.calls import checked_call, made_from, setting_names
 from topwater.validation.durations import FARTHEST, millis, span
 from topwater.validation.names import (
@@ -53,6 +59,7 @@ __all__ = [
     "columns_of",
     "ends_of",
     "flag_of",
+    "listening_of",
     "made_from",
     "mapping_of",
     "millis",

@@ -103,6 +103,29 @@ def address_of(value: Any, ports: dict[str, int], field: str = "url") -> Address
     return Address(parts.scheme, parts.hostname, found)
 
 
+def listening_of(value: Any, field: str) -> Address:
+    """Where metrics are served from; port 0 takes any that is free.
+
+    Examples
+    --------
+    >>> listening_of("http://127.0.0.1:9464/metrics", "to")
+    Address(scheme='http', host='127.0.0.1', port=9464)
+    """
+    fix = "write http://127.0.0.1:9464"
+    given = text_of(value, field, fix)
+    parts, port = _split(given, field, fix)
+    problem = ""
+    if parts.scheme != "http" or "@" in parts.netloc:
+        problem = "is not a plain http address"
+    elif not parts.hostname or port is None:
+        problem = "lacks a host or a port"
+    elif parts.path not in ("", "/", "/metrics") or parts.query or parts.fragment:
+        problem = "has another path than /metrics"
+    if problem:
+        raise QueryError(f"{shown_address(given)} {problem}", field=field, fix=fix)
+    return Address(parts.scheme, str(parts.hostname), int(port or 0))
+
+
 def _split(given: str, field: str, fix: str) -> tuple[SplitResult, int | None]:
     with contextlib.suppress(ValueError):
         parts = urlsplit(given)
