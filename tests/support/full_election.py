@@ -237,17 +237,17 @@ class FullRefresher(Refresher):
         known = self.replica.known(slots[rows])
         if not known.all() and not model.moves:
             return float(known.mean()), float(known.mean())
-        rng = np.random.default_rng([self.settings.seed, view.index, 5])
+        rng = np.random.default_rng([self.settings.seed, view.index, 5, 2])
         value = self.values.of_slots(slots[rows])
         usual = np.where(np.isnan(value), model.mean, value)
         worlds = drawn(self._moved(slots[rows], usual, view.end), value, stale[rows], rng)
         unseen = ~self.replica.known(slots)
         population = self.values.population if unseen.any() else NOBODY
-        another = np.random.default_rng([self.settings.seed, view.index, 1])
+        another = np.random.default_rng([self.settings.seed, view.index, 5, 1])
         # What values could be that were never read is a matter of definition.
         chances = population.in_worlds(_WORLDS, another)
         if population.usable:
-            third = np.random.default_rng([self.settings.seed, view.index, 3])
+            third = np.random.default_rng([self.settings.seed, view.index, 5, 3])
             times = population.likeness.times(full_said(self._score_at(view), rows[~known]))
             worlds[:, ~known] = times * population.drawn(chances, len(times), third)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
