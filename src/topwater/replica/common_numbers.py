@@ -17,7 +17,7 @@ from topwater.replica.proportions import FIRST_PAIRS, TINY
 from topwater.replica.ways_to_move import RING
 
 _HALF = 0.5
-_FADING = ("prior", "sizes", "scores", "gaps", "steady")
+_FADING = ("prior", "sizes", "scores", "gaps")
 
 Numbers = Mapping[str, Any]
 """What :meth:`topwater.replica.refresher.Refresher.facts` gives."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.replica._trial import ON
 from topwater.replica.likeness import times_as_great
 from topwater.replica.places import by_key
 from topwater.replica.population import NOBODY, Population
@@ -234,11 +233,7 @@ class Estimates:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
-        rng = (
-            self._rng(view, purpose, 2)
-            if "F1" in ON
-            else np.random.default_rng([self._terms.settings.seed, view.index])
-        )
+        rng = self._rng(view, purpose, 2)
         worlds = np.tile(scores[rows], (WORLDS, 1))
         if passed.stale.any():
             could_be = self._beliefs.moved(slots, usual, passed)

@@ -65,9 +65,8 @@ class Proportions:
             sizes = np.array([np.abs(off).mean(), np.abs(farther).mean()])
             lead = _lead(off, farther, logs, sizes) if sizes.all() else np.zeros(1)
             self.sums = FIRST_PAIRS * np.array([1.0, lead.mean(), *(_SPREAD * sizes)])
-            if "A0" in ON:
-                self.sums[1] = 0.0
-        self._decide()
+        # Before a change was seen, nothing says that there are any.
+        self.on = False
 
     def observe(self, before: FloatArray, after: FloatArray) -> None:
         """Learn from values that changed."""

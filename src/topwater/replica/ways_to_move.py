@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica._trial import ON, number
 from topwater.replica.key_moves import (
     LOG,
     MEAN,
@@ -42,9 +41,8 @@ from topwater.replica.proportions import Proportions, log_likelihood, values_of
 from topwater.replica.value_pairs import ValuePairs
 
 RING = 256
-RINGS = (COUNT + 1) * (2 if {"B", "C"} & ON else 1)
 _GREATEST = 1e140
-LEVEL_PRIOR = number("PHI", 0.5)
+LEVEL_PRIOR = 0.5
 _MOST_SEEN = 20.0
 _TRUST = (2.0, 50.0)
 """With how many residuals a key's own scale counts as much as that of all keys: what is tried."""
@@ -62,7 +60,6 @@ _SHARED_FADES = 0.999
 _FIRST_PRIOR = np.array([0.4, 0.3, 0.25, 0.05])
 _PRIOR_WEIGHT = 4.0
 TINY_WEIGHT = 0.02
-_STEADY = (1.0, 1 / 4, 1 / 16, 1 / 64)
 _PARTS = 2.0**30
 
 
@@ -76,11 +73,10 @@ class WaysToMove:
         self.prior: FloatArray = _FIRST_PRIOR
         self._sizes = np.zeros((2, COUNT))
         self._scores = np.zeros((len(_TRUST), COUNT))
-        self._rings = [np.empty(0)] * RINGS
+        self._rings = [np.empty(0)] * (COUNT + 1)
         # Of gaps between polls: their weight, sum and sum of squares.
         self._gaps = np.zeros(3)
         self._nodes: FloatArray | None = None
-        self._steady = np.zeros((3, len(_STEADY)))
 
     @property
     def bytes_per_key(self) -> int:
@@ -121,7 +117,7 @@ class WaysToMove:
         size = float(np.abs(apart).mean())
         share = np.array([1.0, 0.5, 0.5, 0.5])
         self._sizes = np.array([np.full(COUNT, 4.0), 4.0 * size * share])
-        self._rings = [_rounded(apart / size) if size > 0 else np.zeros(1)] * RINGS
+        self._rings = [_rounded(apart / size) if size > 0 else np.zeros(1)] * (COUNT + 1)
         self._nodes = None
 
     def at(
@@ -134,9 +130,8 @@ class WaysToMove:
         weight = self._weights(keys)
         unlikely = weight < TINY_WEIGHT
         center, scale = np.where(unlikely, values[:, None], center), np.where(unlikely, 0.0, scale)
-        if "F2" in ON:
-            weight = np.where(unlikely, 0.0, weight)
-            weight = weight / weight.sum(axis=1, keepdims=True)
+        weight = np.where(unlikely, 0.0, weight)
+        weight = weight / weight.sum(axis=1, keepdims=True)
         return Moved(center, scale, weight, ring, self._draws(), self._quantiles(), self._powers.on)
 
     def reaches(
@@ -227,7 +222,6 @@ class WaysToMove:
             "sizes": self._sizes.tolist(),
             "scores": self._scores.tolist(),
             "gaps": self._gaps.tolist(),
-            "steady": self._steady.tolist(),
             "rings": [_packed(ring) for ring in self._rings],
         }
 
@@ -238,7 +232,6 @@ class WaysToMove:
         self._keys.take(powers=self._powers.on)
         self.prior, self._sizes = np.array(facts["prior"]), np.array(facts["sizes"])
         self._scores, self._gaps = np.array(facts["scores"]), np.array(facts["gaps"])
-        self._steady = np.array(facts["steady"])
         self._rings = [
             np.frombuffer(b64decode(ring), np.float16).astype(np.float64) for ring in facts["rings"]
         ]
@@ -271,10 +264,6 @@ class WaysToMove:
         scale = self._scale(keys)
         ring = np.tile(np.arange(COUNT), (len(keys), 1))
         ring[:, LEVEL] = np.where(np.abs(values - level) > NEAR * scale[:, LEVEL], FAR, LEVEL)
-        if "B" in ON:
-            ring += (COUNT + 1) * (keys[:, RESIDUALS, None] < number("B", 3.0))
-        if "C" in ON:
-            ring += (COUNT + 1) * (seconds[:, None] > number("C", 1.5) * self._usual_gap)
         return center, self._factors(keys, seen, changes, seconds) * scale, ring
 
     def _factors(
@@ -290,8 +279,7 @@ class WaysToMove:
         """The mean square of gaps between polls; before the first, none is long."""
         if self._gaps[0] < _FEWEST_GAPS:
             return math.inf
-        times = _STEADY[int(np.argmax(self._steady[0]))] if "L" in ON else 1.0
-        return times * max(float(self._gaps[2] / self._gaps[0]), 1e-6)
+        return max(float(self._gaps[2] / self._gaps[0]), 1e-6)
 
     @property
     def _usual_gap(self) -> float:
@@ -354,8 +342,6 @@ class WaysToMove:
             own = log_likelihood(off, factor * self._scale(keys, trust))
             # Sums over polls come in the order of the polls, which is that of the election.
             self._scores[trust] = self._scores[trust] * _SHARED_FADES ** len(off) + own.sum(axis=0)
-        if "L" in ON and self._gaps[0] >= _FEWEST_GAPS:
-            self._learn_steady(keys, after - before, seconds)
         size = np.abs(off) / factor
         log = _FADES * keys[:, LOG : LOG + COUNT] + likely
         keys[:, LOG : LOG + COUNT] = np.maximum(log - log.max(axis=1, keepdims=True), -60.0)
@@ -363,7 +349,7 @@ class WaysToMove:
         keys[:, RESIDUALS] = _SCALE_FADES * keys[:, RESIDUALS] + 1.0
         keys[:, PACED] = _PACE_FADES * keys[:, PACED] + seconds**2
         keys[:, PACES] = _PACE_FADES * keys[:, PACES] + seconds * (after - before)
-        self._add_level(keys, after, np.minimum(seconds / self._usual_gap, 1.0) if "W1" not in ON else np.ones(len(after)))
+        self._add_level(keys, after, np.minimum(seconds / self._usual_gap, 1.0))
         self._keys.write(slots, keys)
         kept = _SHARED_FADES ** len(off)
         self._sizes = self._sizes * kept + np.stack([np.full(COUNT, len(off)), size.sum(axis=0)])
@@ -373,23 +359,6 @@ class WaysToMove:
             np.append(each, standard[ring == at])[-RING:] for at, each in enumerate(self._rings)
         ]
         self._nodes = None
-
-    def _learn_steady(self, keys: FloatArray, moved: FloatArray, seconds: FloatArray) -> None:
-        usual = float(self._gaps[2] / self._gaps[0])
-        weight = self._weights(keys)[:, TREND]
-        kept = _SHARED_FADES ** len(moved)
-        significant = self._pace(keys) != 0
-        for at, times in enumerate(_STEADY):
-            square = keys[:, PACED] + times * usual
-            pace = np.where(significant, keys[:, PACES] / square, 0.0)
-            factor = np.sqrt(1.0 + seconds**2 / square)
-            off = moved - pace * seconds
-            size = self._steady[1, at] / max(self._steady[2, at], 1e-9)
-            lead = 0.0
-            if size > 0:
-                lead = float((weight * log_likelihood(off, factor * size)).sum())
-            found = [lead, float((weight * np.abs(off) / factor).sum()), float(weight.sum())]
-            self._steady[:, at] = self._steady[:, at] * kept + np.array(found)
 
     def _draws(self) -> tuple[FloatArray, ...]:
         return tuple(ring if len(ring) else np.zeros(1) for ring in self._rings)
