@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
-from topwater.replica._trial import ON
 from topwater.replica.border import BLOCK, JUDGED, WIDE, Border, Tried
 from topwater.replica.likeness import times_as_great
 from topwater.replica.number_order import nth_greatest
@@ -288,24 +287,23 @@ class Appraisal:
         return np.asarray(_LEAST * doubtful * (contested / far + _LATER * (outlook.uses - 1.0)))
 
     def _with_others(self, rows: IntArray, alone: FloatArray) -> FloatArray:
-        """What knowing each row brings: the mean of what it does alone, and with others moved.
+        """What knowing each row brings: the mean of what it does alone, and if others move too.
 
-        The second is known of the first rows only; of the others the first stands for both.
+        The second is found for the first rows only. For the others the first stands for both: half
+        of it would say that a key far from the answer is worth half as much as one that is near.
         """
         near, gain = self._gains
         if not len(near) or not len(rows):
-            return alone if "F27" in ON else alone / 2
+            return alone
         if len(rows) > BLOCK:
             # Of so many, all that are proposed, ascending: the few are looked for among them.
-            found = alone.copy() if "F27" in ON else alone / 2
             at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
             here = rows[at] == near
+            found = alone.copy()
             found[at[here]] = (alone[at[here]] + gain[here]) / 2
             return found
         at = np.minimum(np.searchsorted(near, rows), len(near) - 1)
-        return np.where(
-            near[at] == rows, (alone + gain[at]) / 2, alone if "F27" in ON else alone / 2
-        )
+        return np.where(near[at] == rows, (alone + gain[at]) / 2, alone)
 
     @cached_property
     def _gains(self) -> tuple[IntArray, FloatArray]:

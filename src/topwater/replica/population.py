@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.replica._trial import ON
 from topwater.replica.likeness import ALIKE, Likeness
 from topwater.replica.tails import Tail
 
@@ -174,7 +173,7 @@ def _continued(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     beyond = 2.0 ** -np.arange(_BEYOND)
     tried, last = beyond * np.sqrt(0.5), np.append(-np.diff(beyond), beyond[-1]) / (count + 1)
     top = _tail(values).beyond(tried)
-    bottom = _bottom(values, tried) if "P" in ON and powers else -_tail(-values[::-1]).beyond(tried)
+    bottom = _bottom(values, tried) if powers else -_tail(-values[::-1]).beyond(tried)
     points = np.concatenate([bottom[::-1], low[::-1], body, high, top])
     inside = np.full(_BODY, (1.0 - 2.0 * edge) / _BODY)
     steps = -np.diff(edges)

@@ -12,10 +12,7 @@ from topwater.replica.store import NEVER, TOLD
 
 _MINUTE: Millis = 60_000
 _RATES = 24
-_PRIOR_WEIGHT = 1.0
-"""As if so many keys were known to change at any rate of the grid alike."""
-
-_EM_STEPS = 4
+_PRIOR_WEIGHT = 2.0
 _CHANCES = (0.0, 0.05, 0.15, 0.35, 0.65, 0.95)
 _HOUR, _STEPS = 3_600.0, 60
 """After how long what a key was like is half forgotten, and the least number of steps for it."""
@@ -33,8 +30,7 @@ class RateBeliefs:
     the same with probability e^(−λt)·(1 − h)^m.
 
     What was learnt of a key fades: with time it is believed to be like the others again. The prior
-    is found by expectation and maximisation, a few steps a window: after one, rates that hardly any
-    key has would keep a share for hours.
+    is found by expectation and maximisation, one step a window.
 
     Complexity: O(24) a poll, and O(24) a key to tell how stale it is; six times that with hints.
 
@@ -159,14 +155,10 @@ class RateBeliefs:
         self._log.put(slots, np.maximum(likely, _LEAST_LOG))
 
     def pool(self, slots: IntArray) -> None:
-        """Find the prior anew, from what is believed of these slots: some EM steps."""
-        likely = np.exp(self._log.at(slots))
-        for _ in range(_EM_STEPS):
-            own = likely * self.prior
-            own /= own.sum(axis=1, keepdims=True)
-            shares = np.rint(own * _PARTS).astype(np.int64).sum(axis=0) / _PARTS
-            pooled = _PRIOR_WEIGHT / len(self.grid) + shares
-            self.prior = np.asarray(pooled / pooled.sum())
+        """Find the prior anew, from what is believed of these slots: an EM step."""
+        shares = np.rint(self.of(slots) * _PARTS).astype(np.int64).sum(axis=0) / _PARTS
+        pooled = _PRIOR_WEIGHT / len(self.grid) + shares
+        self.prior = np.asarray(pooled / pooled.sum())
 
     def reset(self, slots: IntArray) -> None:
         """Forget these slots."""
