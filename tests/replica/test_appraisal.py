@@ -83,9 +83,7 @@ def test_of_many_that_are_all_known_the_best_are_the_first(score: str, aim: str)
 def test_a_key_far_from_the_answer_is_worth_what_it_brings_alone() -> None:
     """What it brings with others moved is found for the first keys only, and is not nothing."""
     far = 0
-    for proposal, appraisal, _ in weighed(
-        Workload(5, "remote", keys=1_800, busy=0.9, seeded=0.9)
-    ):
+    for proposal, appraisal, _ in weighed(Workload(5, "remote", keys=1_800, busy=0.9, seeded=0.9)):
         rows = np.flatnonzero(~appraisal._unseen(np.arange(len(proposal))))
         outlook = appraisal._prospects.of(rows)
         tried = appraisal._border.could_score(rows)

@@ -43,6 +43,14 @@ def test_values_that_move_by_so_much_are_taken_as_they_are(values: FloatArray) -
     assert found.taken(values) is values
 
 
+def test_before_a_change_was_seen_values_are_taken_as_they_are() -> None:
+    found = Proportions()
+    found.start(np.sort(FAR_APART))
+    assert (found.on, found.positive) == (False, True)
+    found.observe(FAR_APART[:1], 1.2 * FAR_APART[:1])
+    assert found.on
+
+
 def test_where_both_scales_are_alike_nothing_is_taken_for_sure() -> None:
     """From 10 to 30, a tenth of a value and 2 are about the same."""
     assert not told(ALIKE, share=0.1, amount=0.0).on

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from topwater.model import FloatArray
-from topwater.replica._trial import ON
 
 FIRST_PAIRS = 8.0
 """How the values known at first are spread counts as much as so many changes."""
@@ -100,7 +99,7 @@ class Proportions:
 
     def _decide(self) -> None:
         sure = 0.0 if self.on else _SURE
-        self.on = "A" in ON and self.positive and bool(self.sums[1] > sure * self.sums[0])
+        self.on = self.positive and bool(self.sums[1] > sure * self.sums[0])
 
     def facts(self) -> dict[str, Any]:
         """For JSON."""
