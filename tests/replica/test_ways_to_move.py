@@ -31,17 +31,6 @@ def test_the_way_that_values_move_is_found(way: int, course: Course) -> None:
     assert model.prior.argmax() == way
 
 
-def test_ways_that_are_ruled_out_have_no_part() -> None:
-    """They would else stand for values that changed to what they were."""
-    model, values = taught(lambda rng, _, __: OWN + rng.normal(0, 2, KEYS))
-    moved = model.at(SLOTS, values, np.ones(KEYS), np.full(KEYS, 60.0))
-    assert moved.weight.sum(axis=1) == pytest.approx(1.0)
-    ruled_out = moved.scale == 0
-    assert ruled_out.any()
-    assert (moved.weight[ruled_out] == 0).all()
-    assert (moved.weight[~ruled_out] > 0.02).all()
-
-
 def test_a_walk_goes_farther_the_longer_it_is_left_alone() -> None:
     model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS), turns=40)
     for changes in (1.0, 9.0):

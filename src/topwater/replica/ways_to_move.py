@@ -130,8 +130,6 @@ class WaysToMove:
         weight = self._weights(keys)
         unlikely = weight < TINY_WEIGHT
         center, scale = np.where(unlikely, values[:, None], center), np.where(unlikely, 0.0, scale)
-        weight = np.where(unlikely, 0.0, weight)
-        weight = weight / weight.sum(axis=1, keepdims=True)
         return Moved(center, scale, weight, ring, self._draws(), self._quantiles(), self._powers.on)
 
     def reaches(
