@@ -17,8 +17,9 @@ from topwater.model import FloatArray
 FIRST_PAIRS = 8.0
 """How the values known at first are spread counts as much as so many changes."""
 
-_SURE = 0.1
-"""By so many nats a change logarithms have to be ahead before they are taken."""
+_SURE, _KEPT = 0.3, 0.15
+"""By so many nats a change logarithms have to be ahead before they are taken, and as long as they
+are. Where values move in proportion it is 0.7 or more; where a few are far off, 0.1."""
 
 _MOST = 10.0
 _FADES = 0.999
@@ -98,7 +99,7 @@ class Proportions:
         return np.maximum(self.sums[2:] / max(float(self.sums[0]), TINY), TINY)
 
     def _decide(self) -> None:
-        sure = 0.0 if self.on else _SURE
+        sure = _KEPT if self.on else _SURE
         self.on = self.positive and bool(self.sums[1] > sure * self.sums[0])
 
     def facts(self) -> dict[str, Any]:
