@@ -53,7 +53,7 @@ def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
     spec = folder / "spark-pipeline.yml"
     spec.write_text(spec.read_text().replace("/tmp/best-bids", str(tmp_path)))  # noqa: S108
     run(folder)
-    assert rows(folder, "best_bids", "rank", "key", "score") == [
+    assert rows(folder, "best_bids", "rank", "lot", "score") == [
         (1, "chair", 200.0),
         (1, "chair", 210.0),
         (2, "lamp", 95.0),
@@ -61,7 +61,7 @@ def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
     ]
     (folder / "bids" / "2.json").write_text(LATER)
     run(folder)
-    assert rows(folder, "best_bids", "rank", "key", "score") == [
+    assert rows(folder, "best_bids", "rank", "lot", "score") == [
         (1, "chair", 200.0),
         (1, "chair", 210.0),
         (1, "vase", 250.0),
@@ -69,4 +69,4 @@ def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
         (2, "vase", 120.0),
         (2, "vase", 130.0),
     ]
-    assert rows(folder, "winners", "key", "count") == [("chair", 2), ("vase", 1)]
+    assert rows(folder, "winners", "lot", "count") == [("chair", 2), ("vase", 1)]

@@ -10,7 +10,6 @@ import pytest
 import topwater.spark
 from topwater.errors import QueryError
 from topwater.jobs.sink_writer import (
-    groups_of,
     parts,
     require_lasting,
     start_writing,
@@ -131,7 +130,3 @@ def test_a_table_that_would_be_forgotten_is_refused(spark: SparkSession, tmp_pat
         require_lasting(Sink.of({"table": "lake.db.a", "checkpoint": "c"}, tmp_path), spark)
     finally:
         spark.conf.unset("spark.sql.catalog.lake")
-
-
-def test_groups_are_those_that_rows_have() -> None:
-    assert groups_of(["window_end", "rank"], None) == ()

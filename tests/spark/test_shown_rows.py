@@ -36,7 +36,7 @@ def answers(spark: SparkSession, folder: Path, *, late: bool = False) -> DataFra
         path.write_text("\n".join(lines))
         os.utime(path, (number, number))  # the order in which they are read
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(f"{folder}/in")
-    return topk(events, QUERY, late_rows=late)
+    return topk(events, QUERY, give="both", late_rows=late)
 
 
 def told(spark: SparkSession, rows: DataFrame, folder: Path) -> list[Told]:
@@ -53,16 +53,16 @@ def told(spark: SparkSession, rows: DataFrame, folder: Path) -> list[Told]:
 
 
 def windows(rows: list[dict[str, Any]]) -> set[tuple[int, str]]:
-    return {(round(row["window_end"].timestamp() * 1_000), row["group"]) for row in rows}
+    return {(round(row["window_end"].timestamp() * 1_000), row["town"]) for row in rows}
 
 
 @pytest.mark.spark
 def test_what_is_shown_is_what_was_written(spark: SparkSession, tmp_path: Path) -> None:
-    found = told(spark, observed(answers(spark, tmp_path, late=True), ["group"]), tmp_path)
-    written = spark.read.parquet(f"{tmp_path}/out").where("kind = 'answer'")
+    found = told(spark, observed(answers(spark, tmp_path, late=True), ["town"]), tmp_path)
+    written = spark.read.parquet(f"{tmp_path}/out").where("kind <> 'late'")
     rows = [each.asDict(recursive=True) for each in written.collect()]
     seen = [row for each in found for row in each.rows]
-    order = ("window_end", "group", "rank")
+    order = ("window_end", "town", "kind")
     assert sorted(map(str, seen)) == sorted(map(str, rows))
     assert len(seen) > 6
     assert not any(each.cut for each in found)
@@ -76,15 +76,22 @@ def test_what_is_shown_is_what_was_written(spark: SparkSession, tmp_path: Path) 
 def test_of_many_windows_the_newest_are_shown_as_a_whole(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_rows, "MOST_ROWS", 4)
-    rows = observed(answers(spark, tmp_path), ["group"])
+    monkeypatch.setattr(shown_rows, "MOST_ROWS", 7)
+    rows = observed(answers(spark, tmp_path), ["town"])
     last = told(spark, rows, tmp_path)[-1]
     assert last.cut
     assert last.progress is not None
     assert last.progress.windows > len(windows(last.rows))
     newest = max(end for end, _ in windows(last.rows))
     assert {end for end, _ in windows(last.rows)} == {newest}
-    assert [(row["group"], row["rank"]) for row in last.rows] == [("s", 1), ("n", 1), ("n", 2)]
+    found = [(row["town"], row["kind"], row["rank"]) for row in last.rows]
+    assert found == [
+        ("s", "window", None),
+        ("s", "item", 1),
+        ("n", "window", None),
+        ("n", "item", 1),
+        ("n", "item", 2),
+    ]
 
 
 @pytest.mark.spark

@@ -94,7 +94,7 @@ def in_halves(
     half = len(each.files) // 2
     for first, files in ((0, each.files[:half]), (half, each.files[half:])):
         events = read_stream(spark, written(folder / "in", files, first), each.keys)
-        seen += run_on(topk(events, each.query, source, shards=shards), folder)
+        seen += run_on(topk(events, each.query, source, give="both", shards=shards), folder)
     found = spark.read.parquet(str(folder / "sink")).toArrow()
     pq.write_table(found, folder / "found.parquet")
     return seen
@@ -165,7 +165,7 @@ def files_part(spark: SparkSession, folder: Path) -> Any:
     """Files that are reduced while they are read, and no restart."""
     each = asked("last-and-sum")
     own = Files(written(folder / "in", each.files), max_files_per_trigger=1)
-    run_on(topk(own, each.query, shards=2), folder)
+    run_on(topk(own, each.query, give="both", shards=2), folder)
     pq.write_table(spark.read.parquet(str(folder / "sink")).toArrow(), folder / "found.parquet")
 
 

@@ -18,7 +18,7 @@ import pytest
 from tests.support.connect_driver import FILES, asked
 from tests.support.scenarios import answered_in_shards, answered_locally
 from topwater.spark import answers_from
-from topwater.spark.answer_rows import packed
+from topwater.spark.packed_rows import packed
 
 if TYPE_CHECKING:
     from topwater import Answer

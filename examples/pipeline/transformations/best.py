@@ -32,4 +32,4 @@ def best_bids() -> DataFrame:
 @dp.materialized_view
 def winners() -> DataFrame:
     """How often each lot was the best."""
-    return spark.table("best_bids").where("rank = 1").groupBy("key").count()
+    return spark.table("best_bids").where("rank = 1").groupBy("lot").count()
