@@ -7,6 +7,7 @@ from topwater.spark.metrics import Progress, watch
 from topwater.spark.rescaled_checkpoint import rescale
 from topwater.spark.rspql import Mapped, Rdf, rspql
 from topwater.spark.session import require, session, settings
+from topwater.spark.sql_function import register_sql
 from topwater.spark.standing import standing
 from topwater.spark.standing_queries import standing_queries
 from topwater.spark.state import read_state
@@ -20,6 +21,7 @@ __all__ = [
     "Rdf",
     "answers_from",
     "read_state",
+    "register_sql",
     "require",
     "rescale",
     "rspql",

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from py4j.protocol import Py4JError
 
-from topwater.errors import QueryError
+from topwater.errors import AFRESH, QueryError, StateError
+from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.private_files import make_private_folder
-from topwater.query import TopKQuery
 from topwater.query.identity import require_same_identity
+from topwater.spark.checkpoint_plan import Wanted
 from topwater.spark.folders import names_in
 from topwater.spark.java_heap import JavaHeap
-from topwater.spark.processor import require_same_origin
-from topwater.spark.rescaled_checkpoint import finish, rescale
+from topwater.spark.planned_rankings import PlannedRanking, rankings_in
+from topwater.spark.processor import require_same_name, require_same_origin
+from topwater.spark.rescaled_checkpoint import finish, take_over
 from topwater.spark.running_query import RunningQuery, nodes_of, noted, plan_of
 from topwater.spark.standing_processor import STATE, require_same_begin
 from topwater.spark.standing_state import unpacked_snapshot
-from topwater.spark.state import read_heads, state_rows, was_used
-from topwater.spark.topk import OBSERVED
+from topwater.spark.state import ranking_heads, stages_with, state_rows, was_used
 from topwater.validation import checked_call
 from topwater.validation.addresses import REMOTE
 from topwater.validation.checkpoints import SINK_LOG, last_number, require_continued
@@ -41,16 +41,8 @@ _FILES = ("parquet", "json", "csv", "orc", "text")
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 _WATERMARK = "EventTimeWatermark"
-
-
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """What made some rows: a query, or standing queries that began so; and how many shards."""
-
-    query: TopKQuery | None
-    begun: str | None
-    shards: int
-    origin: str = ""
+_session_lock = threading.RLock()
+"""A query takes over the number of partitions that its session has when it starts."""
 
 
 @checked_call()
@@ -70,7 +62,7 @@ def start(
 
     The same as ``answers.writeStream…start()``, which works as well, after checking that the
     checkpoint is new or belongs to this query, and that the folder of answers is as far as it is.
-    If the query had another number of shards, or other settings but counts the same, the checkpoint
+    If a ranking had another number of shards, or other settings but counts the same, the checkpoint
     is first rewritten for those that it has now, and nothing is forgotten; see
     :mod:`topwater.query.identity` and :func:`topwater.spark.rescale`.
     What ends the query later is raised with a note on what to do, where that is known; and while
@@ -107,20 +99,22 @@ def start(
         If the checkpoint belongs to another query, or is of another version, or damaged.
     """
     _check(answers, to, path, mode)
-    origin = _origin(answers)
+    rankings = rankings_in(answers)
+    shards = max(each.shards for each in rankings)
     spark = answers.sparkSession
     _check_watermarks(answers)
     finish(spark, str(checkpoint))
-    as_it_is = True
+    wanted: list[Wanted | None] = []
     if was_used(spark, str(checkpoint)):
-        as_it_is = _check_state(spark, str(checkpoint), origin)
-    elif origin.query is not None:
-        check_heap(spark, (), origin.shards)
+        wanted = _check_state(spark, str(checkpoint), rankings)
+    elif any(each.query is not None for each in rankings):
+        check_heap(spark, (), shards)
     if isinstance(to, str) and path is not None:
         with contextlib.suppress(Py4JError):  # a path may also be the name of a table
             _check_sink(spark, str(path), str(checkpoint))
-    if not as_it_is:
-        rescale(spark, checkpoint, origin.shards, partitions=partitions, query=origin.query)
+    if any(wanted):
+        joint = _joint(rankings)
+        take_over(spark, str(checkpoint), wanted, joint=joint, partitions=partitions)
     _make_private(str(checkpoint))
     writer = answers.writeStream.outputMode("append").options(**dict(options or {}))
     writer = writer.option("checkpointLocation", str(checkpoint))
@@ -130,9 +124,10 @@ def start(
     if trigger is not None:
         given = {"processingTime": trigger} if isinstance(trigger, str) else dict(trigger)
         writer = writer.trigger(**given)
-    tasks = partitions or _default_partitions(spark, origin.shards)
-    with shuffle_partitions(spark, tasks), noted():
-        return RunningQuery.of(writer.start(None if path is None else str(path)), answers)
+    with _session_lock, noted():
+        tasks = partitions or _default_partitions(spark, shards)
+        with shuffle_partitions(spark, tasks):
+            return RunningQuery.of(writer.start(None if path is None else str(path)), answers)
 
 
 def _check(answers: DataFrame, to: Sink, path: str | Path | None, mode: str) -> None:
@@ -189,20 +184,60 @@ def _make_private(checkpoint: str) -> None:
             make_private_folder(checkpoint)
 
 
-def _check_state(spark: SparkSession, checkpoint: str, origin: _Origin) -> bool:
-    """Raise unless a state is of the same rows; whether it has the same shards and settings."""
-    if origin.query is None:
-        for row in state_rows(spark, checkpoint, STATE):
-            _, meta = unpacked_snapshot(bytes(row.snapshot))
-            require_same_begin(meta, origin.begun, origin.shards)
-        return True
-    states = read_heads(spark, checkpoint)
-    for state in states:
-        require_same_identity(state.query, origin.query, f"the checkpoint {checkpoint}")
-        require_same_origin(state.origin, origin.origin)
-    check_heap(spark, [state.chunk for state in states], origin.shards)
-    now = origin.query, origin.shards
-    return all((state.query, state.shards) == now for state in states)
+def _check_state(
+    spark: SparkSession, checkpoint: str, rankings: Sequence[PlannedRanking]
+) -> list[Wanted | None]:
+    """Raise unless a state is of the same rankings; those that need other shards or settings."""
+    _check_standing(spark, checkpoint, [each for each in rankings if each.query is None])
+    asked = [(each, each.query) for each in rankings if each.query is not None]
+    if not asked:
+        return []
+    stored = ranking_heads(spark, checkpoint, _joint(rankings))
+    _require_as_many(checkpoint, len(stored), len(asked))
+    wanted: list[Wanted | None] = []
+    for heads, (ranking, query) in zip(stored, asked, strict=True):
+        for head in heads:
+            require_same_name(head.name, ranking.name)
+            where = f"{ranking.where}the checkpoint {checkpoint}"
+            require_same_identity(head.query, query, where)
+            require_same_origin(head.origin, ranking.origin)
+        now = query, ranking.shards
+        other = any((head.query, head.shards) != now for head in heads)
+        wanted.append(Wanted(query, ranking.shards) if other else None)
+    chunks = [head.chunk for heads in stored for head in heads]
+    check_heap(spark, chunks, max(ranking.shards for ranking, _ in asked))
+    return wanted
+
+
+def _joint(rankings: Sequence[PlannedRanking]) -> list[bool]:
+    """Whether each has a stage in which all its shards rank together."""
+    asked = [(each.query, each.shards) for each in rankings]
+    return [has_joint_ranking(query, shards) for query, shards in asked if query is not None]
+
+
+def _check_standing(
+    spark: SparkSession, checkpoint: str, rankings: Sequence[PlannedRanking]
+) -> None:
+    """Raise unless the standing queries of a checkpoint were begun so."""
+    if not rankings:
+        return
+    stages = stages_with(spark, checkpoint, STATE)
+    _require_as_many(checkpoint, len(stages), len(rankings))
+    whose = dict(zip(stages, rankings, strict=True))
+    for row in state_rows(spark, checkpoint, STATE):
+        ranking = whose[row.operator]
+        _, meta = unpacked_snapshot(bytes(row.snapshot))
+        where = f"{ranking.where}the checkpoint"
+        require_same_begin(meta, ranking.begun, ranking.shards, where)
+
+
+def _require_as_many(checkpoint: str, stored: int, now: int) -> None:
+    if stored != now:
+        raise StateError(
+            f"the checkpoint {checkpoint} was written by a query with {stored} rankings, and here "
+            f"there are {now}",
+            fix=f"use the query that wrote it, or {AFRESH}",
+        )
 
 
 def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:
@@ -211,33 +246,6 @@ def check_heap(spark: SparkSession, chunks: Sequence[int], shards: int) -> None:
     if heap is not None:
         heap.require(max(chunks, default=0), shards)
         heap.warn(shards)
-
-
-def _origin(answers: DataFrame) -> _Origin:
-    """What the schema says, or that of the rows from which these were made."""
-    for column in answers.schema:
-        if OBSERVED in column.metadata:
-            return _origin_of(column.metadata[OBSERVED])
-    for plan in nodes_of(plan_of(answers)):
-        for number in range(plan.output().size()):
-            metadata = plan.output().apply(number).metadata()
-            if metadata.contains(OBSERVED):
-                return _origin_of(json.loads(metadata.getMetadata(OBSERVED).json()))
-    raise QueryError(
-        "these rows were not made by topk() or standing()",
-        field="answers",
-        fix="pass what one of them gave, or start these with writeStream",
-    )
-
-
-def _origin_of(metadata: Mapping[str, Any]) -> _Origin:
-    query = metadata.get("query")
-    return _Origin(
-        None if query is None else TopKQuery.from_json(query),
-        metadata.get("begun"),
-        int(metadata["shards"]),
-        metadata.get("origin", ""),
-    )
 
 
 def _default_partitions(spark: SparkSession, shards: int) -> int | None:
@@ -251,6 +259,11 @@ def shuffle_partitions(spark: SparkSession, wanted: int | None) -> Iterator[None
     if wanted is None:
         yield
         return
+    with _session_lock:
+        yield from _with_partitions(spark, wanted)
+
+
+def _with_partitions(spark: SparkSession, wanted: int) -> Iterator[None]:
     session: Any = spark._jsparkSession
     given = session.sessionState().conf().contains(_PARTITIONS)
     before = spark.conf.get(_PARTITIONS)

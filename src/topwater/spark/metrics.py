@@ -12,7 +12,7 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -20,7 +20,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from topwater.redaction import redacted
 from topwater.spark.answer_rows import FIGURES
-from topwater.spark.topk import OBSERVED
+from topwater.spark.planned_rankings import ranking_labels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +46,9 @@ class Progress:
     query, id, run
         The name of the streaming query, or its id if it has none; its id, which a restart keeps;
         and the id of this run.
+    ranking
+        Which of its rankings this is, if it has several: by its name, or by a number. What
+        concerns the query as a whole, ``rows`` and ``state_memory``, is told with the first.
     batch, at
         The number of the micro-batch, and when it was triggered.
     windows
@@ -102,6 +105,7 @@ class Progress:
     run: str
     batch: int
     at: str
+    ranking: str = ""
     windows: int = 0
     events: int = 0
     late: int = 0
@@ -145,14 +149,15 @@ class Progress:
     def __str__(self) -> str:
         """One line."""
         bad = self.bad_key + self.bad_time + self.bad_score + self.before_start
+        name = f"{self.query} {self.ranking}".rstrip()
         parts = [
-            f"{self.query} #{self.batch}: windows {self.windows}, events {self.events:,}",
+            f"{name} #{self.batch}: windows {self.windows}, events {self.events:,}",
             f"late {self.late}, bad {bad}, candidates {self.candidates:,}",
         ]
         if self.queries:
             refused = f"{self.changes} ({self.bad_changes} refused)"
             parts = [
-                f"{self.query} #{self.batch}: results {self.results:,}, events {self.events:,}",
+                f"{name} #{self.batch}: results {self.results:,}, events {self.events:,}",
                 f"late {self.late}, bad {bad}, queries {self.queries:,}, changes {refused}",
             ]
         if self.precision is not None and self.ndcg is not None:
@@ -175,11 +180,25 @@ class Progress:
 
     @classmethod
     def of(cls, told: StreamingQueryProgress) -> Progress | None:
-        """What Spark reported of a micro-batch; None if the query is not Topwater's."""
-        observed = told.observedMetrics.get(OBSERVED)
-        if observed is None:
-            return None
-        seen: dict[str, Any] = observed.asDict()
+        """What Spark reported of a micro-batch; None if the query is not Topwater's.
+
+        Of several rankings this is the first.
+        """
+        return next(iter(cls.all_of(told)), None)
+
+    @classmethod
+    def all_of(cls, told: StreamingQueryProgress) -> list[Progress]:
+        """The same for each ranking of the query."""
+        labels = ranking_labels(told.observedMetrics)
+        alone = len(labels) == 1
+        found = [cls._of(told, *each, alone=alone) for each in labels.items()]
+        return [found[0], *(_without_whole(each) for each in found[1:])] if found else []
+
+    @classmethod
+    def _of(
+        cls, told: StreamingQueryProgress, observed: str, label: str, *, alone: bool
+    ) -> Progress:
+        seen: dict[str, Any] = told.observedMetrics[observed].asDict()
         seen["bad_values"] = seen.pop("bad", 0)
         seen |= _of_state(seen.pop(FIGURES, None) or [])
         known = {each.name for each in fields(cls)}
@@ -192,20 +211,34 @@ class Progress:
         for name in ("problems", "refused"):
             counts[name] = _summed(seen.get(name) or [])
         stages = [each for each in told.stateOperators if each.operatorName in _STAGES]
-        written = sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages)
-        held = {"state_bytes": written, "state_written": written}
+        # Where there are several rankings, Spark does not say whose these are.
+        written = sum(int(each.customMetrics.get(_WRITTEN, 0)) for each in stages) if alone else 0
+        held = {"state_bytes": written, "state_written": counts.get("state_bytes", written)}
         return cls(
             query=told.name or str(told.id),
             id=str(told.id),
             run=str(told.runId),
             batch=told.batchId,
             at=told.timestamp,
+            ranking=label,
             **held | counts,
             state_memory=sum(each.memoryUsedBytes for each in stages),
             rows=told.numInputRows,
             rows_per_second=told.processedRowsPerSecond,
             batch_ms=told.batchDuration,
         )
+
+
+def _without_whole(progress: Progress) -> Progress:
+    """Without what is told once for a query, so that sums over its rankings are right."""
+    return replace(progress, rows=0, state_memory=0)
+
+
+def _with_state(progress: Progress, before: Progress | None) -> Progress:
+    """With the size of the state from before, if no row has come to it."""
+    if before is None or not progress.ranking or progress.state_bytes:
+        return progress
+    return replace(progress, state_bytes=before.state_bytes)
 
 
 def _of_state(figures: list[dict[str, int]]) -> dict[str, int]:
@@ -231,7 +264,8 @@ class Watch:
     Attributes
     ----------
     latest
-        The last progress of each query, by id.
+        The last progress of each query, by id; where it has several rankings, of each by the id, a
+        slash and which one it is.
     error
         What went wrong when it was last told or written, if anything did. It never reaches the
         stream.
@@ -261,10 +295,11 @@ class Watch:
 
     def _pass_on(self, event: QueryProgressEvent) -> None:
         try:
-            progress = Progress.of(event.progress)
-            if progress is not None:
-                self.latest[progress.id] = progress
-                self._take(progress)
+            for progress in Progress.all_of(event.progress):
+                several = f"{progress.id}/{progress.ranking}"
+                place = several if progress.ranking else progress.id
+                self.latest[place] = _with_state(progress, self.latest.get(place))
+                self._take(self.latest[place])
         except Exception as error:
             if self.error is None:
                 _log.warning("metrics are incomplete from now on: %s", redacted(repr(error)))
@@ -304,7 +339,7 @@ def _taker(to: Take | str | Path) -> Take:
     exposition = Exposition()
 
     def expose(progress: Progress) -> None:
-        exposition.add(progress.query, progress.id, asdict(progress))
+        exposition.add(progress.query, progress.id, asdict(progress), progress.ranking)
         exposition.write(path)
 
     return expose

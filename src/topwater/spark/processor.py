@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 STATE = "monitor"
-"""The state variable with the journal, whose it is, of how many shards, and of what."""
+"""The state variable with the journal, whose it is, of how many shards, and of which ranking."""
 
 # The form of states that were one snapshot, so that they are told from this in words. And not as
 # text: for that Spark's parser would be asked twice, in every task.
@@ -59,6 +59,7 @@ _FORM = StructType(
         StructField("shard", IntegerType()),
         StructField("shards", IntegerType()),
         StructField("origin", StringType()),
+        StructField("name", StringType()),
     ]
 )
 
@@ -94,6 +95,8 @@ class MonitorProcessor(StatefulProcessor):
         Whether there is only one batch, after which every window is to be answered.
     origin
         What else makes a state this query's own: see :func:`require_same_origin`.
+    name
+        Of the ranking, where there are several: see :func:`require_same_name`.
     run
         What tells this query from all others. Without it no monitor is kept in the worker, and
         nothing is told of how the state was read and written.
@@ -111,6 +114,7 @@ class MonitorProcessor(StatefulProcessor):
         late: bool = False,
         bounded: bool = False,
         origin: str = "",
+        name: str = "",
         run: str = "",
         changes: str = "",
     ) -> None:
@@ -120,6 +124,7 @@ class MonitorProcessor(StatefulProcessor):
         self._late = late
         self._bounded = bounded
         self._origin = origin
+        self._name = name
         self._run = run
         self._changes = changes
 
@@ -181,6 +186,7 @@ class MonitorProcessor(StatefulProcessor):
         kept = CACHE.take((self._run, shard))
         if value is None:
             return ShardJournal(Journal(self._monitor(shard)), StoredJournal(self._chunks), "begun")
+        require_same_name(value[4], self._name)
         require_same_shards(value[2], self._shards, _rescale(self._shards))
         require_same_origin(value[3], self._origin)
         stored = StoredJournal.unpack(bytes(value[0]), self._chunks)
@@ -203,7 +209,7 @@ class MonitorProcessor(StatefulProcessor):
         warn_of_growth(shard, before, journal.size)
         written = stored.write(changes)
         value = stored.pack()
-        self._state.update((value, shard, self._shards, self._origin))
+        self._state.update((value, shard, self._shards, self._origin, self._name))
         if self._run:
             CACHE.put((self._run, shard), journal)
         return {"written": written + len(value), "held": stored_size(value, journal.size)}
@@ -253,6 +259,19 @@ def require_same_shards(kept: int, shards: int, otherwise: str) -> None:
         raise StateError(
             f"the state was written with shards={kept}, and now it is shards={shards}",
             fix=f"use shards={kept}, or {otherwise}",
+        )
+
+
+def require_same_name(kept: str, name: str) -> None:
+    """Raise unless a state is of the ranking with this name.
+
+    Spark finds states by their order in the plan. Two rankings that count the same would go on with
+    each other's if they changed places.
+    """
+    if kept and name and kept != name:
+        raise StateError(
+            f"the state is that of the ranking {kept!r}, and here it is {name!r}",
+            fix=f"keep the rankings of a query in their order, with their names, or {AFRESH}",
         )
 
 

@@ -65,11 +65,11 @@ _UNITS = {
 }
 """Prometheus wants base units, named: what such a figure is called there, and its factor."""
 
-Labels: TypeAlias = tuple[str, ...]
+Labels: TypeAlias = tuple[tuple[str, str], ...]
 
 
 class Exposition(Collector):
-    """Sums and last values, per query.
+    """Sums and last values, per query, and per ranking of a query that has several.
 
     Examples
     --------
@@ -88,14 +88,18 @@ class Exposition(Collector):
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
-    def add(self, query: str, identifier: str, figures: Mapping[str, Any]) -> None:
+    def add(
+        self, query: str, identifier: str, figures: Mapping[str, Any], ranking: str = ""
+    ) -> None:
         """Take in what a micro-batch did."""
-        whose = (query, identifier)
+        whose: Labels = (("query", query), ("id", identifier))
+        if ranking:  # a label without a value is no label
+            whose += (("ranking", ranking),)
         for name in COUNTERS:
             if name in figures and name != "problems":
                 self._sums.setdefault(name, Counter())[whose] += figures[name]
         for problem, keys in figures.get("problems", {}).items():
-            self._sums.setdefault("problems", Counter())[*whose, problem] += keys
+            self._sums.setdefault("problems", Counter())[*whose, ("problem", problem)] += keys
         for name in GAUGES:
             if figures.get(name) is not None:
                 self._last.setdefault(name, {})[whose] = figures[name]
@@ -103,16 +107,15 @@ class Exposition(Collector):
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """All of it, for the registry."""
         for name in filter(self._sums.__contains__, COUNTERS):
-            labels = ["query", "id", *(["problem"] if name == "problems" else [])]
-            family = CounterMetricFamily(f"topwater_{name}", COUNTERS[name], labels=labels)
+            family = CounterMetricFamily(f"topwater_{name}", COUNTERS[name])
             for whose, total in self._sums[name].items():
-                family.add_metric(whose, total)
+                family.add_sample(f"topwater_{name}_total", dict(whose), total)
             yield family
         for name in filter(self._last.__contains__, GAUGES):
             exposed, factor = _UNITS.get(name, (name, 1.0))
-            gauge = GaugeMetricFamily(f"topwater_{exposed}", GAUGES[name], labels=["query", "id"])
+            gauge = GaugeMetricFamily(f"topwater_{exposed}", GAUGES[name])
             for whose, value in self._last[name].items():
-                gauge.add_metric(whose, value * factor)
+                gauge.add_sample(f"topwater_{exposed}", dict(whose), value * factor)
             yield gauge
 
     def text(self) -> str:

@@ -21,21 +21,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from topwater.errors import AFRESH, StateError
-from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.shard_division import rescale as rescale_journals
 from topwater.monitor.shards import divided_among, require_buckets
 from topwater.query import TopKQuery
-from topwater.query.identity import tuned
 from topwater.spark import folders
+from topwater.spark.checkpoint_journals import Stored, StoredQuery, read_journals
+from topwater.spark.checkpoint_plan import CheckpointPlan, Wanted, changes, query_of
 from topwater.spark.folders import names_in
+from topwater.spark.processor import STATE as MONITOR
 from topwater.spark.standing_processor import STATE as STANDING
-from topwater.spark.state import Stored, checked, has_state, read_journals
+from topwater.spark.state import checked, has_state
 from topwater.spark.state_writer import ShardJournals, StoredValue, write_state
 from topwater.validation import checked_call, whole_of
 from topwater.validation.checkpoints import last_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pyspark.sql import SparkSession
 
@@ -74,6 +75,7 @@ def rescale(
     *,
     partitions: int | None = None,
     query: TopKQuery | None = None,
+    name: str = "",
 ) -> Rescaled | None:
     """Let the query of a checkpoint go on with another number of shards, and forget nothing.
 
@@ -92,6 +94,8 @@ def rescale(
         before; otherwise as many as before.
     query
         The query, if it is to go on with other settings: see :mod:`topwater.query.identity`.
+    name
+        Of the ranking, where the query has several. The others stay as they are.
 
     Returns
     -------
@@ -108,9 +112,11 @@ def rescale(
     folder = str(checkpoint)
     finish(spark, folder)
     stored = _read(spark, folder)
-    before = _query_of(stored)
+    at = _place_of(stored, name, folder)
+    ranking = stored.rankings[at]
+    before = query_of(ranking)
     query = query or before
-    as_before = stored.shards in (0, shards) and partitions in (None, stored.partitions)
+    as_before = ranking.shards in (0, shards) and partitions in (None, stored.partitions)
     if query is None or (as_before and query == before):
         return None
     if divided_among(query, shards) < shards:
@@ -118,33 +124,71 @@ def rescale(
             "several remote values with one budget are ranked in one place",
             fix="leave the state as it is: more shards would not share the work",
         )
+    wanted: list[Wanted | None] = [None] * len(stored.rankings)
+    wanted[at] = Wanted(query, shards)
+    kept = _rewrite(spark, folder, stored, wanted, partitions)
+    return Rescaled(ranking.shards, shards, kept)
+
+
+def take_over(
+    spark: SparkSession,
+    checkpoint: str,
+    wanted: Sequence[Wanted | None],
+    *,
+    joint: Sequence[bool],
+    partitions: int | None = None,
+) -> None:
+    """Let the rankings of a query go on with other shards and settings: :func:`rescale` for each.
+
+    Parameters
+    ----------
+    spark, checkpoint, partitions
+        As for :func:`rescale`.
+    wanted
+        For each ranking, in the order of the plan; None for one that stays as it is.
+    joint
+        Whether each of them has a stage for the ranking of all shards now.
+    """
+    stored = _read(spark, checkpoint, joint)
+    _rewrite(spark, checkpoint, stored, wanted, partitions)
+
+
+def _rewrite(
+    spark: SparkSession,
+    folder: str,
+    stored: StoredQuery,
+    wanted: Sequence[Wanted | None],
+    partitions: int | None,
+) -> str:
+    """Put a new checkpoint in the place of the old one; where that is kept."""
     done = last_number(names_in(spark, f"{folder}/commits"))
-    tasks = _tasks(stored, shards, partitions)
-    made = _made(spark, folder, stored, _Wanted(query, shards, tasks))
+    plan = CheckpointPlan(stored, wanted, partitions)
+    made = _made(spark, folder, stored, plan)
     if last_number(names_in(spark, f"{folder}/commits")) != done:
         folders.remove(spark, made)
         raise StateError(f"the query of {folder} is running", fix="stop it, and change it then")
-    other = stored.shards != shards
-    kept = _swap(spark, folder, made, f"with-{stored.shards}-shards" if other else "as-it-was")
-    changes = [f"shards: {stored.shards} → {shards}"] if other else []
-    changes += [] if before is None else map(str, tuned(before, query))
-    what = "; ".join(changes) or f"tasks: {stored.partitions} → {tasks}"
+    different = changes(stored, wanted)
+    what = "; ".join(different) or f"tasks: {stored.partitions} → {plan.tasks}"
+    ending = "as-it-was"
+    if len(stored.rankings) == 1 and different and different[0].startswith("shards: "):
+        ending = f"with-{stored.rankings[0].shards}-shards"
+    kept = _swap(spark, folder, made, ending)
     _log.warning("%s goes on with %s; as it was, it is kept in %s", folder, what, kept)
-    return Rescaled(stored.shards, shards, kept)
+    return kept
 
 
-class _Wanted(NamedTuple):
-    """What a checkpoint is to be for: a query, with its numbers of shards and tasks."""
-
-    query: TopKQuery
-    shards: int
-    tasks: int
-
-
-def _query_of(stored: Stored) -> TopKQuery | None:
-    """Of the state; None if no event has come yet."""
-    written = next(iter(stored.journals.values()), None)
-    return None if written is None else TopKQuery.from_dict(written.head.query)
+def _place_of(stored: StoredQuery, name: str, folder: str) -> int:
+    """Which of the rankings has this name."""
+    names = [each.name for each in stored.rankings]
+    if len(names) == 1 and name in ("", names[0]):
+        return 0
+    if name and names.count(name) == 1:
+        return names.index(name)
+    there = ", ".join(each or "one without a name" for each in names)
+    raise StateError(
+        f"{folder} has the rankings: {there}",
+        fix="name one of them; start() takes other settings over for those without a name",
+    )
 
 
 def finish(spark: SparkSession, checkpoint: str) -> None:
@@ -158,9 +202,9 @@ def _beside(checkpoint: str) -> str:
     return f"{checkpoint.rstrip('/')}.rescaling"
 
 
-def _read(spark: SparkSession, folder: str) -> Stored:
+def _read(spark: SparkSession, folder: str, joint: Sequence[bool] = ()) -> StoredQuery:
     checked(spark, folder)
-    if has_state(spark, folder, STANDING):
+    if not has_state(spark, folder, MONITOR) and has_state(spark, folder, STANDING):
         raise StateError(
             f"{folder} belongs to standing queries, whose shards can't be changed",
             fix=f"use as many as before, or {AFRESH}",
@@ -170,58 +214,58 @@ def _read(spark: SparkSession, folder: str) -> Stored:
             f"the state in {folder} is kept in Spark's second format of checkpoints",
             fix=f"use as many shards as before, or {AFRESH}",
         )
-    return read_journals(spark, folder)
+    return read_journals(spark, folder, joint=joint)
 
 
-def _tasks(stored: Stored, shards: int, wanted: int | None) -> int:
-    """How many tasks the stateful stages get. All stages of a query have as many."""
-    usual = shards if stored.partitions == stored.shards else stored.partitions
-    if stored.operators == stored.ours:
-        return usual if wanted is None else wanted
-    if wanted not in (None, stored.partitions):
-        raise StateError(
-            "the query has stateful stages besides ours, whose tasks can't be changed",
-            fix=f"leave out partitions, or use {stored.partitions}",
-        )
-    return stored.partitions
-
-
-def _made(spark: SparkSession, folder: str, stored: Stored, wanted: _Wanted) -> str:
+def _made(spark: SparkSession, folder: str, stored: StoredQuery, plan: CheckpointPlan) -> str:
     """A whole checkpoint beside the old one; where."""
-    query, shards, tasks = wanted
     made, number = _beside(folder), _last(spark, f"{folder}/commits")[0]
     folders.remove(spark, made)
     for name in names_in(spark, folder):
         if name != _STATE:
             folders.copy(spark, f"{folder}/{name}", f"{made}/{name}")
-    settings = _rewrite_offsets(spark, made, number, tasks)
-    joint = has_joint_ranking(query, shards)
-    versions = [
-        ShardJournals(_divided(each, wanted), shards, each.origin, joint)
-        for each in (stored, *_attempted(spark, folder, made, number))
-    ]
-    written = write_state(spark, versions, f"{made}/{_WORK}", settings)
-    for at, stage in enumerate(_stages(stored, joint=joint)):
-        _put_stage(spark, f"{written}/{at}", _Stage(folder, made, stage, number + 1))
-    for stage in set(stored.operators) - set(stored.ours):
+    settings = _rewrite_offsets(spark, made, number, plan.tasks)
+    versions = [stored, *_attempted(spark, folder, made, number, stored)]
+    copied = set(stored.operators)
+    for at, stages in enumerate(plan.stages):
+        if plan.is_copied(at, stored):
+            continue
+        copied -= {*stored.rankings[at].stages}
+        journals = [_journals(each.rankings[at], plan.wanted[at], len(stages)) for each in versions]
+        written = write_state(spark, journals, f"{made}/{_WORK}/{at}", settings)
+        for place, stage in enumerate(stages):
+            _put_stage(spark, f"{written}/{place}", _Stage(folder, made, stage, number + 1))
+    for stage in sorted(copied):
         copy = f"{_STATE}/{stage}"
         folders.copy(spark, f"{folder}/{copy}", f"{made}/{copy}")
     folders.remove(spark, f"{made}/{_WORK}")
     return made
 
 
-def _divided(stored: Stored, wanted: _Wanted) -> dict[int, StoredValue]:
-    query, shards, _ = wanted
+def _journals(stored: Stored, wanted: Wanted | None, stages: int) -> ShardJournals:
+    """Those of a ranking from now on; one without an event has none."""
+    if wanted is None:
+        return ShardJournals({}, 1, stored.origin, stages > 1, stored.name)
+    divided = _divided(stored, wanted)
+    return ShardJournals(divided, wanted.shards, stored.origin, stages > 1, stored.name)
+
+
+def _divided(stored: Stored, wanted: Wanted) -> dict[int, StoredValue]:
+    if not stored.journals:
+        return {}
     if any("notices" in (each.head.facts.get("remote") or {}) for each in stored.journals.values()):
         raise StateError(
             "the query hears of changes, and what it heard and has not used would be lost",
             fix=f"use the shards and the settings of before, or {AFRESH}",
         )
+    query, shards = wanted
     made = rescale_journals(stored.journals, stored.shards, shards, uuid4().hex, query)
     return {shard: StoredValue.of(changes) for shard, changes in made.items()}
 
 
-def _attempted(spark: SparkSession, folder: str, made: str, number: int) -> list[Stored]:
+def _attempted(
+    spark: SparkSession, folder: str, made: str, number: int, stored: StoredQuery
+) -> list[StoredQuery]:
     """The state after the micro-batch behind that number, if it was written and not finished.
 
     Its answers may have reached the sink. A sink that has them leaves the next attempt out, and
@@ -235,22 +279,9 @@ def _attempted(spark: SparkSession, folder: str, made: str, number: int) -> list
         folders.copy(spark, f"{folder}/{name}", f"{view}/{name}")
     folders.copy(spark, f"{folder}/commits/{number}", f"{view}/commits/{number + 1}")
     try:
-        return [read_journals(spark, view)]
+        return [read_journals(spark, view, groups=[each.stages for each in stored.rankings])]
     except StateError:
         return []
-
-
-def _stages(stored: Stored, *, joint: bool) -> list[int]:
-    """The numbers of our stateful stages from now on."""
-    if len(stored.ours) == 1 + joint:
-        return stored.ours
-    if stored.operators != stored.ours or len(stored.ours) > 2:
-        raise StateError(
-            "the query has stateful stages besides ours, and with as many shards ours are "
-            f"{1 + joint} where they were {len(stored.ours)}",
-            fix="change between numbers of shards above 1, or use as many as before",
-        )
-    return [0, 1][: 1 + joint]
 
 
 class _Stage(NamedTuple):

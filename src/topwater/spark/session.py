@@ -25,6 +25,8 @@ from pyspark.sql import SparkSession
 from topwater.errors import EnvironmentProblem
 from topwater.spark.java import find_java, shim
 from topwater.spark.run_folder import run_folder
+from topwater.spark.session_settings import PACKAGES, Asked, chosen_settings, is_local
+from topwater.spark.user_defaults import is_submitted, user_defaults
 from topwater.validation import checked_call
 
 if TYPE_CHECKING:
@@ -33,13 +35,8 @@ if TYPE_CHECKING:
 _STATE = "org.apache.spark.sql.execution.streaming"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = f"{_STATE}.state.RocksDBStateStoreProvider"
-_PACKAGES = "spark.jars.packages"
 _OLDEST_PROTOBUF = (6, 33, 5)
 _OF_JAVA = ("", "py4j.clientserver", "py4j.java_gateway")  # Py4J logs to these
-_HERE = "local[*,4]"
-"""All cores of this machine, each task being tried four times, as on a cluster. With ``local[*]``
-a Python worker that is killed ends the query."""
-_LONGEST_SOCKET_FOLDER = 60  # a socket's path has at most 104 to 108 bytes, 43 of them its name
 
 
 class _Ours:
@@ -97,38 +94,42 @@ def require(spark: SparkSession) -> None:
 
 @checked_call()
 def session(
-    name: str = "topwater",
+    name: str | None = None,
     *,
     master: str | None = None,
-    shuffle_partitions: int = 1,
+    shuffle_partitions: int | None = None,
     quiet: bool = True,
     log_file: str | Path | None = None,
     packages: Sequence[str] = (),
     conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A Spark session on this machine, started if there is none.
+    """A Spark session, started if there is none; on this machine if nothing says otherwise.
 
-    A session that is active already is returned as it is, if it has what :func:`require` asks.
+    A session that is active already is returned as it is, if it has what :func:`require` asks. What
+    is given here wins over what the user told Spark: by ``spark-submit``, by the variable
+    ``PYSPARK_SUBMIT_ARGS`` or in ``spark-defaults.conf``. That wins over what is usual here.
 
     Parameters
     ----------
     name
-        Shown by Spark's own tools.
+        Shown by Spark's own tools; ``topwater`` by default.
     master
         Where to run; all cores of this machine by default, each task being tried four times.
     shuffle_partitions
         See :func:`settings`.
     quiet
-        Send all that Spark, Java and the Python workers print to the log file.
+        Send all that Spark, Java and the Python workers print to the log file; not where
+        ``spark-submit`` has started Java, whose logging is the user's.
     log_file
         Where the log goes when ``quiet``. By default it is removed with the session's other
         files when Python ends.
     packages
         Maven coordinates of what Spark is to fetch first, as
         :attr:`topwater.streams.KafkaStream.packages`. Where from is Spark's own business
-        (``spark.jars.ivySettings``); what was fetched once is kept.
+        (``spark.jars.ivySettings``); what was fetched once is kept. Those that the user named
+        are fetched too.
     conf
-        More Spark settings. They win over the ones made here.
+        More Spark settings. They win over all others.
 
     Raises
     ------
@@ -144,16 +145,14 @@ def session(
     folder = run_folder()
     _end_at_exit()
     log = Path(log_file).absolute() if log_file else folder / "spark.log"
-    chosen = SparkConf(loadDefaults=False).setAppName(name).setMaster(master or _HERE)
-    chosen.setAll(list(settings(shuffle_partitions=shuffle_partitions).items()))
-    chosen.setAll(list(_host_settings(chosen.get("spark.master"), folder).items()))
-    if packages:
-        chosen.set(_PACKAGES, ",".join(packages))
-    chosen.setAll(list((conf or {}).items()))
+    asked = Asked(name, master, shuffle_partitions, packages, conf or {})
+    there = is_submitted()
+    made = chosen_settings(asked, user_defaults(), settings(), None if there else folder)
+    chosen = SparkConf(loadDefaults=False).setAll([*made.items()])
+    quiet = quiet and not there
     if quiet:
         _log_to_file(chosen, folder, log)
-    variables = _variables(chosen.get("spark.master"), folder, quiet=quiet)
-    with _environment(variables), _own_interrupt():
+    with _environment(_variables(made, folder, quiet=quiet)), _own_interrupt():
         _start(chosen, log if quiet else None)
     return SparkSession.builder.config(conf=chosen).getOrCreate()
 
@@ -163,35 +162,19 @@ def running_session() -> SparkSession | None:
     return SparkSession.getActiveSession()
 
 
-def _host_settings(master: str | None, folder: Path) -> dict[str, str]:
-    """What suits a session that this process owns: one user, one run folder, no web page."""
-    found = {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-    }
-    if _is_local(master):
-        found |= {
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": str(folder / "local"),
-        }
-        if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
-            found |= {
-                "spark.python.unix.domain.socket.enabled": "true",
-                "spark.python.unix.domain.socket.dir": str(folder),
-            }
-    return found
-
-
-def _variables(master: str | None, folder: Path, *, quiet: bool) -> dict[str, str]:
+def _variables(made: Mapping[str, str], folder: Path, *, quiet: bool) -> dict[str, str]:
     """The environment that Java and the Python workers inherit."""
-    found = {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
-    if _is_local(master):
-        found["SPARK_LOCAL_IP"] = "127.0.0.1"
+    master = made["spark.master"]
+    found = {}
+    if is_local(master) or not is_submitted():
+        python = made.get("spark.pyspark.python", sys.executable)
+        found["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON", python)
+    if is_local(master):
+        found["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     if quiet:
         found["PYTHONWARNINGS"] = "ignore"
+    if is_submitted():
+        return found
     java = find_java()
     if java.bundled:
         found["JAVA_HOME"] = str(shim(java, folder / "java"))
@@ -199,10 +182,6 @@ def _variables(master: str | None, folder: Path, *, quiet: bool) -> dict[str, st
         # Spark's launcher trusts JAVA_HOME blindly, also one that find_java() had to reject.
         found["JAVA_HOME"] = str(java.command.resolve().parent.parent)
     return found
-
-
-def _is_local(master: str | None) -> bool:
-    return (master or "").startswith("local")
 
 
 def _log_to_file(conf: SparkConf, folder: Path, log: Path) -> None:
@@ -236,7 +215,7 @@ def _start(conf: SparkConf, log: Path | None) -> None:
     try:
         _Ours.context = _context(conf, log)
     except PySparkRuntimeError as error:
-        if conf.get(_PACKAGES, None) and (missing := _not_found(log, size)):
+        if conf.get(PACKAGES, None) and (missing := _not_found(log, size)):
             raise EnvironmentProblem(
                 f"Spark could not fetch {missing}",
                 fix="check the version, and that a Maven repository can be reached; "
@@ -320,7 +299,7 @@ def _not_found(log: Path | None, start: int) -> str:
 
 def _require_packages(active: SparkSession, packages: Sequence[str]) -> None:
     """What an active session was started without can't be added."""
-    known = (active.conf.get(_PACKAGES, "") or "").split(",")
+    known = (active.conf.get(PACKAGES, "") or "").split(",")
     if missing := [each for each in packages if each not in known]:
         raise EnvironmentProblem(
             f"the active session was started without {missing[0]}",

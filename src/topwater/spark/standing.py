@@ -28,6 +28,7 @@ from pyspark.sql.types import (
 from topwater.errors import QueryError
 from topwater.model import Counts
 from topwater.spark.planned_processor import planned
+from topwater.spark.planned_rankings import OBSERVED, observed_name
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
 from topwater.spark.shipping import parcel
@@ -35,15 +36,14 @@ from topwater.spark.standing_events import packed_changes, packed_events
 from topwater.spark.standing_processor import Shown, StandingProcessor, inside_schema
 from topwater.spark.standing_queries import check_columns, collected, name_type
 from topwater.spark.time_columns import with_instants
-from topwater.spark.topk import OBSERVED
-from topwater.validation import checked_call, choice_of, suggestion, whole_of
+from topwater.validation import checked_call, choice_of, suggestion, text_of, whole_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from topwater.standing import StandingQuery
 
-_SUMMED = (*Counts.__slots__, "queries", "references", "changes", "bad_changes")
+_SUMMED = (*Counts.__slots__, "queries", "references", "changes", "bad_changes", "state_bytes")
 _TOLD = ", ".join(f"{name} bigint" for name in _SUMMED) + ", refused map<string,bigint>"
 _TIMES = (IntegralType, TimestampType)
 
@@ -60,6 +60,7 @@ def standing(
     changes: DataFrame | None = None,
     result: Shown = "stream",
     shards: int = 1,
+    name: str = "",
     **settings: Any,
 ) -> DataFrame:
     """Many top-k queries over one stream, each with its own k, window and score.
@@ -97,6 +98,9 @@ def standing(
         micro-batch that brings events.
     shards
         How many state partitions share the queries. Each of them sees all events.
+    name
+        Of these queries, where a query of Spark has several rankings: metrics and errors call them
+        so, and their state belongs to it.
     **settings
         As for :class:`~topwater.standing.Standing`: ``algorithm``, ``buffer``, ``sigma``, …
 
@@ -118,6 +122,8 @@ def standing(
     spark = events.sparkSession
     require(spark)
     _check_choices(shards, result)
+    if name != "":
+        text_of(name, "name")
     events = with_instants(events, time, order, days=False)  # a day puts nothing in order
     changes = None if changes is None else with_instants(changes, "time", days=False)
     _check_events(events.schema, columns, time, key, order)
@@ -130,7 +136,7 @@ def standing(
     if changes is not None:
         rows = rows.unionByName(packed_changes(changes, names, shards))
     given = [query.to_dict() for query in begun]
-    fingerprint = _fingerprint(told, given)
+    fingerprint = _fingerprint(told, given, name)
     processor = StandingProcessor(
         json.dumps(told),
         parcel(given, spark),
@@ -141,19 +147,20 @@ def standing(
     keyed = placed(rows, shards).groupBy(PLACE)
     inside = inside_schema(names, _key_kind(events.schema, key))
     found = keyed.transformWithStateInPandas(planned(processor), inside, "Append", "None")
+    about = {"begun": fingerprint, "shards": shards, "name": name}
     if events.isStreaming:
-        found = _observed(found)
+        found = _observed(found, about)
     shown = found.filter("told IS NULL").select(*_shown(result, events.schema[time].dataType))
-    return shown.withMetadata("at", {OBSERVED: {"begun": fingerprint, "shards": shards}})
+    return shown.withMetadata("at", {OBSERVED: about})
 
 
-def _observed(rows: DataFrame) -> DataFrame:
+def _observed(rows: DataFrame, about: dict[str, Any]) -> DataFrame:
     """With the figures of each micro-batch for Spark to see."""
     read = rows.withColumn("told", F.from_json("told", _TOLD))
     counts = [F.sum(f"told.{name}").alias(name) for name in _SUMMED]
     refused = F.collect_list("told.refused").alias("refused")
-    results = F.count_if(F.col("told").isNull()).alias("results")
-    return read.observe(OBSERVED, results, *counts, refused)
+    results = F.count_if(F.col("told").isNull()).alias("results", metadata={OBSERVED: about})
+    return read.observe(observed_name(str(about["name"])), results, *counts, refused)
 
 
 def _shown(result: Shown, time: DataType) -> list[Column]:
@@ -179,9 +186,9 @@ def _registered(queries: list[StandingQuery], settings: dict[str, Any]) -> list[
     return queries
 
 
-def _fingerprint(settings: dict[str, Any], queries: list[dict[str, Any]]) -> str:
+def _fingerprint(settings: dict[str, Any], queries: list[dict[str, Any]], name: str) -> str:
     ordered = sorted(json.dumps(query, sort_keys=True) for query in queries)
-    text = json.dumps([settings, ordered], sort_keys=True)
+    text = json.dumps([settings, ordered, name], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

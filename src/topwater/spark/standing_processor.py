@@ -109,12 +109,15 @@ class StandingProcessor(StatefulProcessor):
         changes = _changes(frame["portion"][frame["kind"] == CHANGES])
         found, refused = fed(standing, events, changes)
         meta = {"begun": self._begun, "shard": shard, "shards": self._shards}
-        self._state.update((packed_snapshot(standing.snapshot(), meta),))
+        packed = packed_snapshot(standing.snapshot(), meta)
+        self._state.update((packed,))
         if self._shown == "stream":
             yield from map(_results, found)
         elif events.num_rows:
             yield from _answers(standing)
-        yield _result_rows(standing, shard, counts, before, len(changes), refused)
+        told = _figures(standing, shard, counts, before, refused)
+        told |= {"changes": len(changes), "state_bytes": len(packed)}
+        yield _frame(query=[None], told=[json.dumps(told)])
 
     def _standing(self, shard: int) -> Standing:
         stored = self._state.get()
@@ -127,12 +130,14 @@ class StandingProcessor(StatefulProcessor):
         return Standing.build(snapshot)
 
 
-def require_same_begin(meta: Mapping[str, Any], begun: str | None, shards: int) -> None:
+def require_same_begin(
+    meta: Mapping[str, Any], begun: str | None, shards: int, where: str = "the checkpoint"
+) -> None:
     """Raise unless a state was begun with the same queries, settings and number of shards."""
     require_same_shards(meta["shards"], shards, AFRESH)
     if meta["begun"] != begun:
         raise StateError(
-            "the checkpoint was begun with other queries or settings",
+            f"{where} was begun with other queries or settings",
             fix=f"give those, and change queries by changes=; or {AFRESH}",
         )
 
@@ -264,29 +269,22 @@ def _answers(standing: Standing) -> Iterator[pd.DataFrame]:
     )
 
 
-def _result_rows(
-    standing: Standing,
-    shard: int,
-    counts: Counts,
-    before: Counts,
-    changes: int,
-    refused: Counter[str],
-) -> pd.DataFrame:
-    """One row that only metrics see. What all shards see alike, the first one reports."""
+def _figures(
+    standing: Standing, shard: int, counts: Counts, before: Counts, refused: Counter[str]
+) -> dict[str, Any]:
+    """What only metrics see. What all shards see alike, the first one reports."""
     alike = asdict(counts) if shard == 0 else dict.fromkeys(asdict(counts), 0)
     late = standing.counts.late - before.late
     own = standing.counts.bad_score - before.bad_score
-    told = {
+    return {
         **alike,
         "late": late if shard == 0 else 0,
         "bad_score": alike["bad_score"] + own,
         "queries": len(standing),
         "references": standing.references,
-        "changes": changes,
         "bad_changes": refused.total(),
         "refused": dict(refused.most_common(_TEXTS)) or None,
     }
-    return _frame(query=[None], told=[json.dumps(told)])
 
 
 def _frame(**columns: Any) -> pd.DataFrame:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F  # noqa: N812
 
 from topwater.errors import AFRESH, StateError, TopwaterError
+from topwater.monitor.joint_ranking import has_joint_ranking
 from topwater.monitor.journal import Head, snapshot_from
-from topwater.monitor.shard_division import Written
 from topwater.monitor.snapshot import Description, Kept, describe
 from topwater.monitor.stored_journal import NO_MAP, StoredJournal, stored_size
 from topwater.query import TopKQuery
@@ -25,6 +25,7 @@ from topwater.spark.folders import names_in
 from topwater.spark.processor import STATE
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE
+from topwater.spark.stage_groups import Kind, Stage, stage_groups
 from topwater.validation import span
 from topwater.validation.addresses import REMOTE
 
@@ -49,24 +50,28 @@ class ShardState:
         What is in its state.
     origin
         What it was made from, in short, if that is a pattern of RSP-QL.
+    name
+        Of the ranking, if it has one.
     """
 
     shard: int
     shards: int
     holds: Description
     origin: str = ""
+    name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        own = {"shard": self.shard, "shards": self.shards, "origin": self.origin}
-        return {**own, **self.holds.to_dict()}
+        own = {"name": self.name, "shard": self.shard, "shards": self.shards}
+        return {**own, "origin": self.origin, **self.holds.to_dict()}
 
 
 def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
     """The state of a query as of its last finished micro-batch, shard by shard.
 
     The query may be running: nothing is changed or locked. A shard that has got no event yet
-    remembers nothing, and is left out.
+    remembers nothing, and is left out. If the query has several rankings, they follow each other
+    in the order of its plan: from the last step to the first, as Spark numbers them.
 
     Parameters
     ----------
@@ -82,8 +87,32 @@ def read_state(spark: SparkSession, checkpoint: str | Path) -> list[ShardState]:
         version.
     """
     folder = checked(spark, checkpoint)
-    found = [_shard_state(spark, folder, row) for row in _head_rows(spark, folder)]
-    return sorted(found, key=lambda each: each.shard)
+    rows = head_rows(spark, folder)
+    found = []
+    for group in grouped(_required(spark, folder, STATE), rows):
+        mine = (row for row in rows if row.operator in group)
+        found += [_shard_state(spark, folder, row) for row in sorted(mine, key=_shard_of)]
+    return found
+
+
+def _shard_of(row: Row) -> int:
+    shard: int = row.shard
+    return shard
+
+
+def grouped(
+    operators: Sequence[int], rows: Sequence[Row], joint: Sequence[bool] = ()
+) -> list[tuple[int, ...]]:
+    """The stages of each ranking; see :func:`topwater.spark.stage_groups.stage_groups`."""
+    kinds = {row.operator: _kind(row) for row in rows}
+    stages = [Stage(number, kinds.get(number, "unknown")) for number in sorted(operators)]
+    return stage_groups(stages, joint)
+
+
+def _kind(row: Row) -> Kind:
+    if row.shard == row.shards:
+        return "joint"
+    return "parts" if has_joint_ranking(_shard_head(row).query, row.shards) else "whole"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +121,7 @@ class ShardHead:
 
     Attributes
     ----------
-    shard, shards, query, origin
+    shard, shards, query, origin, name
         See :class:`ShardState`.
     size
         Bytes of the whole state.
@@ -106,87 +135,50 @@ class ShardHead:
     origin: str
     size: int
     chunk: int
+    name: str = ""
 
 
 def read_heads(spark: SparkSession, checkpoint: str | Path) -> list[ShardHead]:
     """Whose the state of each shard is; see :func:`read_state`."""
-    return [_shard_head(row) for row in _head_rows(spark, checked(spark, checkpoint))]
+    return [each for heads in ranking_heads(spark, checkpoint) for each in heads]
+
+
+def ranking_heads(
+    spark: SparkSession, checkpoint: str | Path, joint: Sequence[bool] = ()
+) -> list[list[ShardHead]]:
+    """The same for each ranking, in the order of the plan; empty for one without an event."""
+    folder = checked(spark, checkpoint)
+    rows = head_rows(spark, folder)
+    groups = grouped(_required(spark, folder, STATE), rows, joint)
+    return [[_shard_head(row) for row in rows if row.operator in group] for group in groups]
 
 
 def _shard_head(row: Row) -> ShardHead:
     head = Head.unpack(StoredJournal.unpack(bytes(row.snapshot), NO_MAP).head)
     size = stored_size(bytes(row.snapshot), head.size)
-    return ShardHead(row.shard, row.shards, _query(head), row.origin, size, head.chunk)
+    query = _query(head)
+    return ShardHead(row.shard, row.shards, query, row.origin, size, head.chunk, row.name)
 
 
 def read_snapshots(spark: SparkSession, checkpoint: str | Path) -> dict[int, bytes]:
-    """By shard, the snapshot of its monitor after the last finished micro-batch."""
+    """By shard, the snapshot of its monitor after the last finished micro-batch.
+
+    Of a query with one ranking.
+    """
     folder = checked(spark, checkpoint)
-    return {row.shard: _snapshot(spark, folder, row)[0] for row in _head_rows(spark, folder)}
+    return {row.shard: _snapshot(spark, folder, row)[0] for row in head_rows(spark, folder)}
 
 
 def _shard_state(spark: SparkSession, checkpoint: str, row: Row) -> ShardState:
     snapshot, size = _snapshot(spark, checkpoint, row)
-    return ShardState(row.shard, row.shards, replace(describe(snapshot), size=size), row.origin)
+    holds = replace(describe(snapshot), size=size)
+    return ShardState(row.shard, row.shards, holds, row.origin, row.name)
 
 
-class Stored(NamedTuple):
-    """All that a checkpoint has of one query of ours.
-
-    Attributes
-    ----------
-    journals
-        By shard; that of the ranking of all shards follows the last. None before the first event.
-    shards, origin
-        See :class:`ShardState`; 0 shards if that is not known yet.
-    operators, ours
-        The numbers of all stateful stages, and those of ours, in order.
-    partitions
-        How many tasks each of ours has.
-    """
-
-    journals: dict[int, Written]
-    shards: int
-    origin: str
-    operators: list[int]
-    ours: list[int]
-    partitions: int
-
-
-def read_journals(spark: SparkSession, checkpoint: str | Path) -> Stored:
-    """The journals of all shards after the last finished micro-batch; see :func:`read_state`."""
-    folder = checked(spark, checkpoint)
-    rows = _head_rows(spark, folder)
-    values = [(row, StoredJournal.unpack(bytes(row.snapshot), NO_MAP)) for row in rows]
-    mapped = {row.operator for row, stored in values if stored.beside is None}
-    chunks = _all_chunks(spark, folder, mapped)
-    journals = {}
-    for row, stored in values:
-        found = chunks.get((row.operator, row.key[PLACE]), {})
-        get = found.get if stored.beside is None else stored.beside.get
-        journals[row.shard] = Written(Head.unpack(stored.head), get)
-    if len(journals) < len(rows):
-        raise StateError(
-            f"{folder} belongs to a query with several rankings", fix="give each a query of its own"
-        )
-    with _readable(folder):
-        stages = spark.read.format("state-metadata").load(folder)
-        known = stages.select("operatorId", "numPartitions").distinct().collect()
-        ours = sorted(_required(spark, folder, STATE))
-    return Stored(
-        journals,
-        max((row.shards for row in rows), default=0),
-        next((row.origin for row in rows), ""),
-        sorted({row.operatorId for row in known}),
-        ours,
-        next(row.numPartitions for row in known if row.operatorId == ours[0]),
-    )
-
-
-def _all_chunks(
+def all_chunks(
     spark: SparkSession, checkpoint: str, operators: set[int]
 ) -> dict[tuple[int, int], dict[int, bytes]]:
-    """By operator and place, then by id: each operator's are read once."""
+    """All chunks, by operator and place, then by id: each operator's are read once."""
     found: dict[tuple[int, int], dict[int, bytes]] = {}
     with _readable(checkpoint):
         for operator in operators:
@@ -225,7 +217,7 @@ def _query(head: Head) -> TopKQuery:
         ) from error
 
 
-def _head_rows(spark: SparkSession, checkpoint: str) -> list[Row]:
+def head_rows(spark: SparkSession, checkpoint: str) -> list[Row]:
     """The head of each shard that has got events, with its key and its operator."""
     with _readable(checkpoint):
         found = [
@@ -235,9 +227,9 @@ def _head_rows(spark: SparkSession, checkpoint: str) -> list[Row]:
             .select("key", "value.*", F.lit(operator).alias("operator"))
             .collect()
         ]
-    if any("origin" not in row for row in found):
+    if any("name" not in row for row in found):
         raise StateError(
-            "the state is of an older version, which did not keep what it was made from",
+            "the state is of an older version, which did not keep whose it is",
             fix=f"run the version that wrote it, or {AFRESH}",
         )
     return found
@@ -306,10 +298,14 @@ def lines(states: list[ShardState]) -> list[str]:
     """States as text, for people."""
     if not states:
         return ["nothing yet: no event has come"]
-    query = states[0].holds.query
-    found = ["query", *(f"  {line}" for line in query_lines(query))]
+    found: list[str] = []
+    before: tuple[str, TopKQuery] | None = None
     for state in states:
         holds = state.holds
+        if before != (state.name, holds.query):
+            before = (state.name, holds.query)
+            found.append(f"query {state.name}".rstrip())
+            found += [f"  {line}" for line in query_lines(holds.query)]
         told = ", ".join(f"{name} {count}" for name, count in asdict(holds.counts).items() if count)
         found.append(f"{_part(state)}, {holds.size:,} bytes")
         found.append(f"  newest {moment(holds.newest)}{', a jump waits' if holds.waiting else ''}")
@@ -357,6 +353,20 @@ def moment(time: Millis | None) -> str:
         return str(time)
 
 
+def stages_with(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
+    """The stages that have a state variable of this name."""
+    with _readable(checkpoint):
+        return _required(spark, checkpoint, name)
+
+
+def known_stages(spark: SparkSession, checkpoint: str) -> tuple[list[int], int]:
+    """The numbers of all stateful stages, and how many tasks each of them has."""
+    with _readable(checkpoint):
+        stages = spark.read.format("state-metadata").load(checkpoint)
+        known = stages.select("operatorId", "numPartitions").distinct().collect()
+    return sorted({row.operatorId for row in known}), next(row.numPartitions for row in known)
+
+
 def has_state(spark: SparkSession, checkpoint: str, name: str) -> bool:
     """Is there a state variable of this name?"""
     with _readable(checkpoint):
@@ -369,12 +379,14 @@ def state_rows(spark: SparkSession, checkpoint: str, name: str) -> list[Row]:
         return [
             row
             for operator in _required(spark, checkpoint, name)
-            for row in _stored(spark, checkpoint, operator, name).select("value.*").collect()
+            for row in _stored(spark, checkpoint, operator, name)
+            .select("value.*", F.lit(operator).alias("operator"))
+            .collect()
         ]
 
 
 def _required(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
-    found = _operators(spark, checkpoint, name)
+    found = sorted(_operators(spark, checkpoint, name))
     if not found:
         raise StateError(f"there is no Topwater state in {checkpoint}", fix=_FIX)
     return found

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from topwater.monitor.journal import Changes
 
-_ROWS = f"{PLACE} int, joint boolean, shard int, shards int, origin string, id bigint, told binary"
+_ROWS = (
+    f"{PLACE} int, joint boolean, shard int, shards int, origin string, name string, "
+    "id bigint, told binary"
+)
 _ARROW = pa.schema(
     [
         (PLACE, pa.int32()),
@@ -33,6 +36,7 @@ _ARROW = pa.schema(
         ("shard", pa.int32()),
         ("shards", pa.int32()),
         ("origin", pa.string()),
+        ("name", pa.string()),
         ("id", pa.int64()),
         ("told", pa.binary()),
     ]
@@ -74,13 +78,13 @@ class _Chunks(dict[int, bytes]):
 
 
 class ShardJournals(NamedTuple):
-    """The journals of all shards of a query.
+    """The journals of all shards of a ranking.
 
     Attributes
     ----------
     stored
         By shard; that of the ranking of all shards, if there is one, last.
-    shards, origin
+    shards, origin, name
         See :class:`topwater.spark.state.ShardState`.
     joint
         Whether there is a stage for the ranking of all shards.
@@ -90,6 +94,7 @@ class ShardJournals(NamedTuple):
     shards: int
     origin: str
     joint: bool
+    name: str = ""
 
 
 class StoringProcessor(StatefulProcessor):
@@ -117,7 +122,7 @@ class StoringProcessor(StatefulProcessor):
             elif row.id is not None:
                 self._chunks.put(row.id, bytes(row.told))
             elif row.told is not None:
-                self._state.update((bytes(row.told), row.shard, row.shards, row.origin))
+                self._state.update((bytes(row.told), row.shard, row.shards, row.origin, row.name))
 
 
 def write_state(
@@ -165,10 +170,10 @@ def _tables(journals: ShardJournals, before: Mapping[int, StoredValue]) -> Itera
 def _rows(journals: ShardJournals, before: Mapping[int, StoredValue]) -> Iterator[tuple[Any, ...]]:
     shards = journals.shards
     # So that there is a micro-batch, even if nothing is to be stored.
-    yield _JOINT_PLACE, False, 0, shards, journals.origin, None, None
+    yield _JOINT_PLACE, False, 0, shards, journals.origin, journals.name, None, None
     for shard, (value, chunks) in journals.stored.items():
         place = (*places(shards), _JOINT_PLACE)[shard]
-        whose = (place, shard == shards, shard, shards, journals.origin)
+        whose = (place, shard == shards, shard, shards, journals.origin, journals.name)
         yield *whose, None, value
         for id_, chunk in chunks.items():
             yield *whose, id_, chunk

@@ -45,6 +45,7 @@ from topwater.spark.joint_processor import JointProcessor, all_in_one
 from topwater.spark.key_expressions import key_inside
 from topwater.spark.notice_stream import notice_portions
 from topwater.spark.planned_processor import planned
+from topwater.spark.planned_rankings import OBSERVED, observed_name
 from topwater.spark.processor import MonitorProcessor
 from topwater.spark.session import require
 from topwater.spark.shard_placement import PLACE, placed
@@ -52,7 +53,7 @@ from topwater.spark.shipping import parcel
 from topwater.spark.stage_one import reduced
 from topwater.spark.time_columns import with_instants
 from topwater.spark.workers import own_workers
-from topwater.validation import checked_call, whole_of
+from topwater.validation import checked_call, text_of, whole_of
 from topwater.windows import millis
 
 if TYPE_CHECKING:
@@ -66,9 +67,6 @@ if TYPE_CHECKING:
     from topwater.protocols import Source
     from topwater.query import TopKQuery
 
-OBSERVED = "topwater"
-"""The name of the metrics that Spark observes, and of what a result's schema says of its query."""
-
 
 @checked_call()
 def topk(
@@ -81,6 +79,7 @@ def topk(
     late_rows: bool = False,
     idle: int | str | timedelta | None = None,
     changes: ChangeStream | DataFrame | None = None,
+    name: str = "",
 ) -> DataFrame:
     """The k best items of each window, as rows.
 
@@ -120,6 +119,9 @@ def topk(
         A stream of notices of what changed at the source, or a :class:`~topwater.ChangeStream` that
         says how they are written. They move no time; each counts for the windows that close at its
         time or later. There is a column ``notices`` then: what became of them, and of how many.
+    name
+        Of this ranking, where a query has several: metrics and errors call it so, its state belongs
+        to it, and it has Python workers of its own.
 
     Returns
     -------
@@ -149,7 +151,14 @@ def topk(
     told = None if changes is None else ChangeStream.of(changes)
     given = one_of(source, sources)
     return answer_frame(
-        events, query, given, shards=shards, late_rows=late_rows, idle=idle, changes=told
+        events,
+        query,
+        given,
+        shards=shards,
+        late_rows=late_rows,
+        idle=idle,
+        changes=told,
+        name=name,
     )
 
 
@@ -163,10 +172,13 @@ def answer_frame(
     idle: int | str | timedelta | None = None,
     origin: str = "",
     changes: ChangeStream | None = None,
+    name: str = "",
 ) -> DataFrame:
     """What :func:`topk` gives. A state is taken up only by a query of the same ``origin``."""
     spark = active_session() if isinstance(events, Files) else events.sparkSession
     require(spark)
+    if name != "":
+        text_of(name, "name")
     asked, given = query, _columns(events, query)
     key, group = _forms(given, query)
     query = inner_query(query, key, group)
@@ -184,7 +196,8 @@ def answer_frame(
         remote.start()
     bounded = not isinstance(events, Files) and not events.isStreaming
     run = "" if bounded else uuid4().hex
-    settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "origin": origin, "run": run}
+    settings: dict[str, Any] = {"shards": shards, "bounded": bounded, "run": run}
+    settings |= {"origin": origin, "name": name}
     extras = Extras(texts)
     if remote is not None:
         settings["source"] = parcel(remote.source, spark)
@@ -204,10 +217,11 @@ def answer_frame(
         portions = portions.union(told)
         settings["changes"] = json.dumps(changes.settings.to_dict())
     rows = _ranked(portions, query, schema, settings, late=late_rows)
+    about = {"query": query.to_json(), "shards": shards, "origin": origin, "name": name}
     if not bounded:
-        rows = rows.observe(OBSERVED, *_metrics()).filter(F.col("kind") != FIGURES)
+        told_of = rows.observe(observed_name(name), *_metrics(about))
+        rows = told_of.filter(F.col("kind") != FIGURES)
     shown = unpacked(rows, query, late=late_rows, notices=changes is not None, extras=extras)
-    about = {"query": query.to_json(), "shards": shards, "origin": origin}
     return shown.withMetadata("window_end", {OBSERVED: about})
 
 
@@ -219,7 +233,7 @@ def _ranked(
     workers = partial(own_workers, spark) if settings["run"] else lambda _: contextlib.nullcontext()
     joint = has_joint_ranking(query, shards)
     plain = settings | {"source": None, "changes": ""} if joint else settings
-    with workers("monitors"):
+    with workers(_stage_name("monitors", settings["name"])):
         processor = MonitorProcessor(query.to_json(), late=late, **plain)
         keyed = placed(portions, shards).groupBy(PLACE)
         rows = keyed.transformWithState(planned(processor), schema, "Append", "None")
@@ -228,16 +242,21 @@ def _ranked(
     # All shards end a window in the same micro-batch, so one micro-batch holds all of it.
     if not joint:
         return rows.repartition(1).mapInArrow(partial(merged, query), schema)
-    with workers("joint ranking"):
+    with workers(_stage_name("joint ranking", settings["name"])):
         ranking = JointProcessor(query.to_json(), **settings)
         return all_in_one(rows).transformWithState(planned(ranking), schema, "Append", "None")
 
 
-def _metrics() -> list[Column]:
-    """What Spark is to observe in every micro-batch."""
+def _stage_name(stage: str, name: str) -> str:
+    """Rankings with a name don't share their workers with others."""
+    return f"{stage} of {name}" if name else stage
+
+
+def _metrics(about: dict[str, Any]) -> list[Column]:
+    """What Spark is to observe in every micro-batch; the first says of which ranking it is."""
     summed = [*COUNTS, "fetched", "failed", "bad"]
     return [
-        F.count("window_end").alias("windows"),
+        F.count("window_end").alias("windows", metadata={OBSERVED: about}),
         *(F.sum(name).alias(name) for name in summed),
         F.max("candidates").alias("candidates"),
         F.avg("precision").alias("precision"),

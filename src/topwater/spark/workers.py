@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import threading
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 _VARIABLE = "TOPWATER_STAGE"
 _tasks = count()
+_lock = threading.RLock()
+"""The environment belongs to the application, and queries may be made in several threads."""
 
 
 @contextlib.contextmanager
@@ -32,7 +35,8 @@ def own_workers(spark: SparkSession, stage: str = "monitors") -> Iterator[None]:
     Spark takes a worker that waits with the same environment, the one that has waited longest. So
     without this the stage that keeps monitors would get those that another stage has just left.
     All queries of an application share these workers: to start some takes seconds, and a monitor
-    that was elsewhere meanwhile takes in only what it missed. Stages have different ones.
+    that was elsewhere meanwhile takes in only what it missed. Stages have different ones, and so
+    do rankings that have a name.
     """
     environment: dict[str, str] | None = None
     with contextlib.suppress(PySparkException, AttributeError):  # Spark Connect has no context
@@ -40,11 +44,12 @@ def own_workers(spark: SparkSession, stage: str = "monitors") -> Iterator[None]:
     if environment is None:
         yield
         return
-    environment[_VARIABLE] = stage
-    try:
-        yield
-    finally:
-        environment.pop(_VARIABLE, None)
+    with _lock:
+        environment[_VARIABLE] = stage
+        try:
+            yield
+        finally:
+            environment.pop(_VARIABLE, None)
 
 
 def set_modules_aside() -> None:
