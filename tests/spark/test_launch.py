@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,19 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming import DataStreamWriter
 
-from tests.support.observed import FILES, SHARDS, START, eventually, query, read, source, write
+from tests.support.observed import (
+    FILES,
+    SHARDS,
+    START,
+    eventually,
+    figures_of,
+    query,
+    read,
+    source,
+    write,
+)
 from topwater import QueryError, StateError, TopKMonitor, TopKQuery, tables, tumbling
 from topwater.monitor.grouped import GroupedMonitor
 from topwater.monitor.reduction import reduce_batch
@@ -247,6 +259,36 @@ def test_a_session_without_a_setting_gets_as_many_tasks_as_shards(
 
 
 @pytest.mark.spark
+def test_queries_that_start_at_once_have_the_partitions_of_their_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The session says how many a query gets: it must say another's to nobody."""
+    setting = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(setting)
+    events = write(tmp_path / "in", FILES[:1])
+    plain = TopKQuery(key="key", time="time", window=tumbling("10s"), score="key", k=1)
+    begin = DataStreamWriter.start
+
+    def begin_slowly(*given: Any) -> Any:
+        time.sleep(0.3)
+        return begin(*given)
+
+    monkeypatch.setattr(DataStreamWriter, "start", begin_slowly)
+
+    def run(partitions: int) -> set[int]:
+        rows = topk(read(spark, events), plain)
+        place = tmp_path / str(partitions)
+        running = start(rows, to="noop", checkpoint=place, trigger=NOW, partitions=partitions)
+        running.awaitTermination()
+        told = (each.stateOperators for each in running.recentProgress)
+        return {stage.numShufflePartitions for stages in told for stage in stages}
+
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(run, (1, 2, 3))] == [{1}, {2}, {3}]
+    assert spark.conf.get(setting) == before
+
+
+@pytest.mark.spark
 @pytest.mark.parametrize("shards", [1, 2])
 def test_a_stream_that_falls_silent_still_closes_its_windows(
     spark: SparkSession, tmp_path: Path, shards: int
@@ -260,9 +302,7 @@ def test_a_stream_that_falls_silent_still_closes_its_windows(
     answers = topk(read(spark, folder), asked, idle="500ms", shards=shards)
     out = str(tmp_path / "out")
     running = start(answers, path=out, checkpoint=tmp_path / "checkpoint")
-    eventually(
-        lambda: any(each.observedMetrics["topwater"].windows for each in running.recentProgress)
-    )
+    eventually(lambda: any(figures_of(each)["windows"] for each in running.recentProgress))
     running.stop()
     first, *rest = answers_from(spark.read.parquet(out).toArrow(), asked)
     assert first.keys == [5]

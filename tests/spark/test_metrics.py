@@ -158,3 +158,17 @@ def test_what_shards_tell_of_their_states_is_added_up() -> None:
     assert (found.state_kept, found.state_rebuilt, found.state_caught_up) == (1, 1, 0)
     assert (found.state_came, found.state_written, found.state_bytes) == (6, 8, 11)
     assert found.closing_ms == 8
+
+
+def test_rankings_of_one_query_are_told_apart() -> None:
+    first = {"windows": 1, "figures": [{"held": 9, "written": 3, "came": 5}]}
+    second = {"results": 2, "state_bytes": 8, "changes": 0}
+    seen = {"topwater.near": Row(**second), "topwater#7": Row(**first), "mine": Row(windows=9)}
+    found = Progress.all_of(told(**seen))
+    assert [(each.ranking, each.windows, each.results, each.rows) for each in found] == [
+        ("near", 0, 2, 9),
+        ("#1", 1, 0, 0),
+    ]
+    assert [(each.state_bytes, each.state_written) for each in found] == [(8, 8), (9, 3)]
+    assert str(found[1]).startswith("7f #1 #3: windows 1")
+    assert Progress.of(told(**seen)) == found[0]

@@ -19,6 +19,7 @@ from topwater.spark.chunk_map import CHUNKS
 from topwater.spark.processor import (
     STATE,
     MonitorProcessor,
+    require_same_name,
     require_same_origin,
     require_same_shards,
     warn_of_growth,
@@ -62,6 +63,21 @@ def test_a_state_is_taken_up_only_by_as_many_shards_and_the_same_events() -> Non
     assert caught.value.fix == f"use shards=2, or {AFRESH}"
     with pytest.raises(StateError, match="another pattern"):
         require_same_origin("a pattern", "")
+
+
+def test_a_state_is_taken_up_only_by_the_ranking_of_its_name() -> None:
+    for kept, name in (("a", "a"), ("", "a"), ("a", "")):
+        require_same_name(kept, name)
+    query = TopKQuery(key="key", time="time", score="value", k=1, window=sliding(10, 10))
+    part = reduce_batch(query, {"key": ["a"], "time": [3], "value": [1.0]}).pack()
+    rows = [Row(shard=0, task=0, part=0, portion=part)]
+    left, right = (TwsTester(MonitorProcessor(query.to_json(), name=name)) for name in "ab")
+    assert left.test(0, rows) == []
+    state = left.peekValueState(STATE, 0)
+    assert state is not None
+    right.updateValueState(STATE, 0, state)
+    with pytest.raises(StateError, match="that of the ranking 'a', and here it is 'b'"):
+        right.test(0, rows)
 
 
 def test_a_bounded_table_has_every_window_answered_at_once() -> None:
@@ -153,7 +169,7 @@ def test_a_lost_chunk_and_a_state_of_the_old_form_are_told(
     with pytest.raises(StateError, match="panes 1, chunk 1 of 1, is missing"):
         lost.test(0, counted(3))
     old = copied(tester, "elsewhere")
-    old.updateValueState(STATE, 0, (TopKMonitor.build(COUNTED).snapshot(), 0, 1, ""))
+    old.updateValueState(STATE, 0, (TopKMonitor.build(COUNTED).snapshot(), 0, 1, "", ""))
     with pytest.raises(StateError, match="a form that this program does not know"):
         old.test(0, counted(3))
 

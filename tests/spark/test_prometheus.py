@@ -36,7 +36,7 @@ def exposed(*figures: dict[str, Any], query: str = "bids") -> dict[tuple[str, st
 
 
 def test_every_figure_has_a_name_in_prometheus() -> None:
-    words = {"query", "id", "run", "at", "refused"}
+    words = {"query", "id", "run", "at", "ranking", "refused"}
     assert {field.name for field in fields(Progress)} - words == {*COUNTERS, *GAUGES}
 
 

@@ -17,7 +17,6 @@ from topwater.errors import EnvironmentProblem
 from topwater.spark import require, session
 from topwater.spark.run_folder import run_folder
 from topwater.spark.session import (
-    _HERE,
     _environment,
     _first_words,
     _Ours,
@@ -25,6 +24,7 @@ from topwater.spark.session import (
     _stop_java,
     not_of_py4j,
 )
+from topwater.spark.session_settings import HERE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,7 +136,7 @@ def test_what_others_log_is_let_through() -> None:
 
 def test_a_task_of_a_local_session_is_tried_again() -> None:
     """In Spark's ``local[*]`` a Python worker that is killed ends the query."""
-    assert re.fullmatch(r"local\[\*,[2-9]\]", _HERE)
+    assert re.fullmatch(r"local\[\*,[2-9]\]", HERE)
 
 
 BROKEN = """

@@ -14,7 +14,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from typer.testing import CliRunner
 
-from tests.support.observed import eventually
+from tests.support.observed import eventually, figures_of
 from tests.support.standing_stream import Told, cut, events_of, objects, random_queries, rows_of
 from topwater.cli import app
 from topwater.errors import QueryError, StateError
@@ -67,7 +67,7 @@ def run(rows: DataFrame, folder: Path) -> list[dict[str, Any]]:
     running = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = running.start(str(folder / "sink"))
     query.awaitTermination()
-    return [each.observedMetrics["topwater"].asDict() for each in query.recentProgress]
+    return [figures_of(each) for each in query.recentProgress]
 
 
 def summed(seen: Sequence[dict[str, Any]], name: str) -> int:

@@ -24,6 +24,7 @@ JOURNALS = ShardJournals(
     shards=2,
     origin="a pattern",
     joint=True,
+    name="best",
 )
 
 
@@ -57,19 +58,19 @@ def test_each_stage_stores_what_is_its_own() -> None:
     passed = [out for row in rows for out in shards.test(row[PLACE], [row])]
     assert [row.told for row in passed] == [b"j"]
     first, second = places(2)
-    assert shards.peekValueState(STATE, first) == (b"h0", 0, 2, "a pattern")
+    assert shards.peekValueState(STATE, first) == (b"h0", 0, 2, "a pattern", "best")
     assert shards.peekMapState(CHUNKS, first) == {(1,): (b"a",), (2,): (b"b",)}
-    assert shards.peekValueState(STATE, second) == (b"h1", 1, 2, "a pattern")
+    assert shards.peekValueState(STATE, second) == (b"h1", 1, 2, "a pattern", "best")
     assert shards.peekValueState(STATE, 0) is None
     # The next version: one chunk is another, one goes.
     later = JOURNALS._replace(stored={0: StoredValue(b"h2", {2: b"c"})})
     for table in _tables(later, JOURNALS.stored):
         for row in table.to_pylist():
             assert [*shards.test(row[PLACE], [Row(**row)])] == []
-    assert shards.peekValueState(STATE, first) == (b"h2", 0, 2, "a pattern")
+    assert shards.peekValueState(STATE, first) == (b"h2", 0, 2, "a pattern", "best")
     assert shards.peekMapState(CHUNKS, first) == {(2,): (b"c",)}
     assert [*ranking.test(0, passed)] == []
-    assert ranking.peekValueState(STATE, 0) == (b"j", 2, 2, "a pattern")
+    assert ranking.peekValueState(STATE, 0) == (b"j", 2, 2, "a pattern", "best")
 
 
 def test_a_small_journal_is_one_value_and_a_large_one_is_not() -> None:

@@ -16,8 +16,10 @@ from topwater.testing import Scripted
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+    from typing import Any
 
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
     from topwater.spark import Progress
 
@@ -70,6 +72,13 @@ def write(folder: Path, files: list[list[Event]] = FILES) -> str:
 def read(spark: SparkSession, folder: str) -> DataFrame:
     reader = spark.readStream.schema("time timestamp, key bigint")
     return reader.option("maxFilesPerTrigger", 1).parquet(folder)
+
+
+def figures_of(progress: StreamingQueryProgress) -> dict[str, Any]:
+    """What Spark observed of the only ranking of a query."""
+    (name,) = (each for each in progress.observedMetrics if each.startswith("topwater"))
+    found: dict[str, Any] = progress.observedMetrics[name].asDict()
+    return found
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 60) -> None:
