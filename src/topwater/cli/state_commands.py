@@ -70,6 +70,7 @@ def rescale(
             min=1, help="How many tasks; by default as many as shards, if that was so before."
         ),
     ] = None,
+    name: Annotated[str, typer.Option(help="Of the ranking, where the query has several.")] = "",
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -87,7 +88,7 @@ def rescale(
         with progress("starting Spark", quiet):
             spark = session("topwater state")
         with progress("rewriting the checkpoint", quiet):
-            done = rescale_checkpoint(spark, place, shards, partitions=partitions)
+            done = rescale_checkpoint(spark, place, shards, partitions=partitions, name=name)
     if done is None:
         typer.echo(f"{place} is for {shards} shards already")
     else:
