@@ -182,6 +182,7 @@ PROGRAMS: dict[str, Callable[[Shell, list[str]], str | None]] = {
     "export": _never,
     "git": _never,
     "source": _never,
+    "spark-pipelines": _never,  # run by tests/docs/test_pipeline_example.py
     "spark-submit": _spark_submit,
     "venv-pack": _never,
 }
