@@ -77,7 +77,7 @@ def tables() -> list[pa.Table]:
     schema = pa.schema([*columns, ("value", pa.float64())])
     rows = [[(START + 1_000 * each[0], *each[1:]) for each in file] for file in FILES]
     return [
-        pa.table([*map(list, zip(*file, strict=True))], schema=schema)  # type: ignore[arg-type]
+        pa.table([*map(list, zip(*file, strict=True))], schema=schema)
         for file in rows
     ]
 

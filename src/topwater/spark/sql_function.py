@@ -64,7 +64,8 @@ def register_sql(spark: SparkSession, name: str = NAME) -> None:
     >>> register_sql(spark)  # doctest: +SKIP
     >>> spark.sql("SELECT * FROM topwater_topk(TABLE(bids), '{…}')")  # doctest: +SKIP
     """
-    spark.udtf.register(text_of(name, "name"), udtf(TopKFunction, useArrow=False))
+    function: Any = udtf(TopKFunction, useArrow=False)
+    spark.udtf.register(text_of(name, "name"), function)
 
 
 class Question(NamedTuple):
@@ -120,7 +121,7 @@ class Question(NamedTuple):
 
 
 @dataclass
-class Analyzed(AnalyzeResult):  # type: ignore[misc]
+class Analyzed(AnalyzeResult):
     """What is known when a statement has been read, sent to where its rows are."""
 
     text: str = ""
