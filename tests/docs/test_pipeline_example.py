@@ -13,6 +13,7 @@ import pyspark
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+CATALOG = "spark.sql.catalogImplementation=hive"
 LATER = """
 {"lot": "vase",  "at": "2026-01-01T09:29:00Z", "amount": 250}
 {"lot": "lamp",  "at": "2026-01-01T09:31:00Z", "amount": 140}
@@ -23,7 +24,7 @@ def run(folder: Path) -> None:
     home = Path(pyspark.__file__).parent
     own = {"PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(  # noqa: S603
-        [str(home / "bin" / "spark-pipelines"), "run"],
+        [str(home / "bin" / "spark-pipelines"), "--conf", CATALOG, "run"],
         cwd=folder,
         env={**os.environ, **own},
         capture_output=True,
@@ -59,9 +60,12 @@ def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
     ]
     (folder / "bids" / "2.json").write_text(LATER)
     run(folder)
-    assert rows(folder, "best_bids", "rank", "key", "score")[-3:] == [
+    assert rows(folder, "best_bids", "rank", "key", "score") == [
+        (1, "chair", 200.0),
+        (1, "chair", 210.0),
         (1, "vase", 250.0),
         (2, "lamp", 95.0),
         (2, "vase", 120.0),
+        (2, "vase", 130.0),
     ]
     assert rows(folder, "winners", "key", "count") == [("chair", 2), ("vase", 1)]

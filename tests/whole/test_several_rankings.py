@@ -76,10 +76,7 @@ def tables() -> list[pa.Table]:
     columns = (("time", pa.timestamp("ms", "UTC")), ("key", pa.int64()), ("group", pa.string()))
     schema = pa.schema([*columns, ("value", pa.float64())])
     rows = [[(START + 1_000 * each[0], *each[1:]) for each in file] for file in FILES]
-    return [
-        pa.table([*map(list, zip(*file, strict=True))], schema=schema)
-        for file in rows
-    ]
+    return [pa.table([*map(list, zip(*file, strict=True))], schema=schema) for file in rows]
 
 
 def written(folder: Path, numbers: Sequence[int]) -> str:
