@@ -40,6 +40,9 @@ def is_submitted() -> bool:
 def user_defaults() -> dict[str, str]:
     """Spark's settings as the user has them without any program of ours."""
     if is_submitted():
+        from pyspark import SparkContext  # the client of Spark Connect alone has none
+
+        SparkContext.getSystemProperty("spark.master")  # a conf asks Java once it is connected
         return dict(SparkConf().getAll())
     return read_defaults(os.environ)
 
