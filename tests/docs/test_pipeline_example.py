@@ -45,7 +45,7 @@ def rows(folder: Path, table: str, *columns: str) -> list[tuple[object, ...]]:
 @pytest.mark.soak
 def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
     pytest.importorskip(
-        "grpc", reason='pipelines are Spark Connect: pip install "topwater[connect]"'
+        "grpc", reason='pipelines are Spark Connect: pip install "pyspark[pipelines]"'
     )
     folder = tmp_path / "pipeline"
     shutil.copytree(ROOT / "examples" / "pipeline", folder)

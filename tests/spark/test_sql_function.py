@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
 from topwater import QueryError, TopKQuery, sliding, tumbling
-from topwater.spark import register_sql, topk
+from topwater.spark import register_sql, start, topk
 from topwater.spark.sql_function import Question
 
 if TYPE_CHECKING:
@@ -125,17 +125,26 @@ def test_what_is_wrong_is_told_when_the_statement_is_read(
 
 
 @pytest.mark.spark
-def test_a_stream_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_of_sql_goes_to_topk_and_not_to_the_function(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Spark would call the function for each micro-batch, as if that were a table of its own."""
     register_sql(spark)
-    (tmp_path / "in").mkdir()
-    event = '{"key": "a", "at": "2026-01-01T00:00:01Z", "value": 1}'
-    (tmp_path / "in" / "1.json").write_text(event)
-    stream = spark.readStream.schema("key string, at timestamp, value double")
-    stream.json(str(tmp_path / "in")).createOrReplaceTempView("arriving")
-    rows = asked(spark, TOML, "TABLE(arriving)")
-    writer = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "state"))
+    place = f"USING parquet LOCATION '{tmp_path / 'in'}'"
+    spark.sql(f"CREATE TABLE arriving (key string, at timestamp, value double) {place}")
+    request.addfinalizer(lambda: spark.sql("DROP TABLE arriving"))
+    times = ("2026-01-01T00:00:01Z", "2026-01-01T00:01:01Z")
+    rows = [f"('{key}', timestamp'{at}', 1.0)" for key, at in zip("ab", times, strict=True)]
+    spark.sql(f"INSERT INTO arriving VALUES {', '.join(rows)}")  # noqa: S608  our own words
+    refused = asked(spark, TOML, "TABLE(SELECT * FROM STREAM arriving)")
+    writer = refused.writeStream.format("noop").option("checkpointLocation", f"{tmp_path}/a")
     with pytest.raises(StreamingQueryException, match="the table is a stream"):
         writer.trigger(availableNow=True).start().awaitTermination()
+    plain = TopKQuery(key="key", time="at", window=tumbling("1 min"), score="value", k=1)
+    answers = topk(spark.sql("SELECT * FROM STREAM arriving"), plain).select("key", "score")
+    out, now = str(tmp_path / "out"), {"availableNow": True}
+    start(answers, path=out, checkpoint=tmp_path / "b", trigger=now).awaitTermination()
+    assert [tuple(row) for row in spark.read.parquet(out).collect()] == [("a", 1.0)]
 
 
 @pytest.mark.parametrize(
