@@ -27,6 +27,7 @@ from topwater.spark import (
     start,
     topk,
 )
+from topwater.spark.checkpoint_journals import Stored, StoredQuery
 from topwater.validation.checkpoints import last_number
 
 if TYPE_CHECKING:
@@ -194,6 +195,23 @@ def test_nothing_is_done_where_nothing_is_to_be_done(
     commit.write_text('v2\n{"nextBatchWatermarkMs":0,"stateUniqueIds":{}}')
     with pytest.raises(StateError, match="second format of checkpoints"):
         rescale(spark, checkpoint, 3)
+
+
+def test_one_of_several_rankings_is_named() -> None:
+    one, two, nameless = (Stored({}, 1, "", name, (0,)) for name in ("one", "two", ""))
+
+    def place(name: str, *rankings: Stored) -> int:
+        return rescaled_checkpoint._place_of(StoredQuery([*rankings], [0], 1), name, "here")
+
+    assert [place("", nameless), place("", one), place("one", one)] == [0, 0, 0]
+    assert [place("one", one, two), place("two", one, two), place("one", nameless, one)] == [
+        0,
+        1,
+        1,
+    ]
+    for name, rankings in (("", (one, two)), ("three", (one, two)), ("two", (one,))):
+        with pytest.raises(StateError, match="here has the rankings: one"):
+            place(name, *rankings)
 
 
 @pytest.mark.soak
