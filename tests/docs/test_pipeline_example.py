@@ -43,6 +43,7 @@ def rows(folder: Path, table: str, *columns: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(1_200)
 def test_the_tables_grow_from_run_to_run(tmp_path: Path) -> None:
     pytest.importorskip(
         "grpc", reason='pipelines are Spark Connect: pip install "pyspark[pipelines]"'
