@@ -252,6 +252,7 @@ def test_one_over_the_answers_of_another_goes_on(
     assert (tmp_path / kept).is_dir()
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_standing_queries_beside_a_ranking(spark: SparkSession, tmp_path: Path) -> None:
     folder = written(tmp_path / "in", [0])
