@@ -97,7 +97,7 @@ def private(tree: ast.Module) -> set[str]:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             found.add(node.attr)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("getattr", "hasattr"):
-            found |= {each.value for each in node.args[1:2] if isinstance(each, ast.Constant)}
+            found |= {str(each.value) for each in node.args[1:2] if isinstance(each, ast.Constant)}
     return {name for name in found if name.startswith("_") and not name.endswith("__")}
 
 

@@ -19,6 +19,7 @@ from tests.support.observed import eventually
 from tests.support.scenarios import Scenario, read_stream, remote_side, scenario, written
 from topwater.errors import TopwaterError
 from topwater.remote.replay import Replay
+from topwater.scoring import Formula
 from topwater.spark import (
     Files,
     Progress,
@@ -110,6 +111,7 @@ def counts_part(spark: SparkSession, folder: Path) -> Any:
 
 def worth_part(spark: SparkSession, folder: Path) -> Any:
     source = remote_side(Large)
+    assert isinstance(source, Large)
     source.padding = bytes(MUCH)
     seen = in_halves(spark, folder, "worth", source, shards=2)
     state = read_state(spark, folder / "checkpoint")
@@ -141,7 +143,7 @@ def refused_part(spark: SparkSession, folder: Path) -> Any:
     rows = topk(events, each.query, each.source, shards=2)
     more = topk(events, each.query, each.source, shards=3)
     other = topk(events, asked("each-smallest").query)
-    place = {"path": folder / "sink", "checkpoint": folder / "checkpoint"}
+    place: dict[str, Any] = {"path": folder / "sink", "checkpoint": folder / "checkpoint"}
     return {
         "shards": said(lambda: start(more, **place)),
         "rescale": said(lambda: rescale(spark, folder / "checkpoint", 3)),
@@ -172,7 +174,7 @@ def files_part(spark: SparkSession, folder: Path) -> Any:
 def standing_part(spark: SparkSession, folder: Path) -> Any:
     each = asked("each-smallest")
     events = read_stream(spark, written(folder / "in", each.files), each.keys)
-    queries = [StandingQuery("near", 2, 10, "value")]
+    queries = [StandingQuery("near", 2, 10, Formula("value"))]
     rows = standing(events, queries, columns=["value"], time="time", result="answers")
     run_on(rows, folder)
     return spark.read.parquet(str(folder / "sink")).count()

@@ -119,16 +119,16 @@ def java(spark: SparkSession) -> Any:
     return getattr(spark, "_jvm", None)
 
 
-def java_errors() -> tuple[type[Exception], ...]:
-    """What a call of Java raises when it fails; nothing where there is no Py4J.
+def java_errors(*others: type[Exception]) -> tuple[type[Exception], ...]:
+    """What a call of Java raises when it fails, if there is Py4J, and other errors.
 
     Since 1.0. Without it: Java's exceptions that Spark has no class for would look like defects.
     """
     try:
         from py4j.protocol import Py4JError
     except ImportError:
-        return ()
-    return (Py4JError,)
+        return others
+    return (*others, Py4JError)
 
 
 def java_objects(spark: SparkSession, values: Sequence[Any]) -> Any:

@@ -70,7 +70,7 @@ class JavaHeap:
             given = conf.get("spark.executor.memory", "1g")
             size = jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(given)
             cores, each = (int(conf.get(name, "1")) for name in _CORES)
-        except (PySparkException, *java_errors(), AttributeError, TypeError):
+        except java_errors(PySparkException, AttributeError, TypeError):
             return None
         return JavaHeap(int(size), max(1, cores // each), "spark.executor.memory")
 

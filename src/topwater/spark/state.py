@@ -403,7 +403,7 @@ def _operators(spark: SparkSession, checkpoint: str, name: str) -> list[int]:
 def _readable(checkpoint: str) -> Iterator[None]:
     try:
         yield
-    except (PySparkException, *java_errors()) as error:
+    except java_errors(PySparkException) as error:
         raise StateError(
             f"the state in {checkpoint} can't be read: {_cause(error)}",
             fix=f"restore it from a copy, or {AFRESH}",
