@@ -23,8 +23,9 @@ def main(package: str, what: str, folder: str, *more: str) -> None:
             rows = spark.read.schema(schema).json(str(path))
             rows.coalesce(1).write.format("delta").mode("append").save(folder)
     else:
-        rows = spark.read.format("delta").load(folder)
-        print(json.dumps([json.loads(row) for row in rows.toJSON().collect()]))
+        found = spark.read.format("delta").load(folder).select("window_end", "rank", "key", "score")
+        rows = [row.asDict() for row in found.collect()]
+        print(json.dumps([{**row, "window_end": row["window_end"].timestamp()} for row in rows]))
     spark.stop()
 
 
