@@ -12,11 +12,11 @@ DELTA = {
 }
 
 
-def main(package: str, what: str, folder: str, *more: str) -> None:
+def main(jars: str, what: str, folder: str, *more: str) -> None:
     """Write the lines of files, one commit each; or print what is there."""
     from topwater.spark import session
 
-    spark = session("delta", master="local[2]", packages=[package], conf=DELTA)
+    spark = session("delta", master="local[2]", conf=DELTA | {"spark.jars": jars})
     if what == "write":
         schema, files = more
         for path in sorted(Path(files).glob("*.json")):
