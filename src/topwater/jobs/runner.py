@@ -8,7 +8,7 @@ import queue
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -249,7 +249,7 @@ def answered(
         return
     terminal = job.sink.kind == "console"
     if watched and not terminal:
-        answers = observed(answers, _groups(job, answers))
+        answers = observed(answers, _groups(job, answers.columns))
     with contextlib.ExitStack() as stack:
         stack.enter_context(display.running())
         feed = stack.enter_context(AnswerFeed(spark))
@@ -282,7 +282,7 @@ def _windows(job: Job, told: Told | None, display: Display) -> list[Rows]:
     """The windows of what is told, after its figures were counted."""
     if told is None:
         return []
-    found = windows_of(told.rows, _groups(job, [*told.rows[0]]) if told.rows else None)
+    found = _in_windows(job, told.rows)
     if told.progress is not None:
         display.counted(told.progress)
         if told.cut and (more := told.progress.windows - len(found)) > 0:
@@ -290,9 +290,12 @@ def _windows(job: Job, told: Told | None, display: Display) -> list[Rows]:
     return found
 
 
-def _groups(job: Job, columns: Any) -> tuple[str, ...]:
-    names = columns if isinstance(columns, list) else columns.columns
-    return groups_of(names, job.query.group_by if job.plan is None else None)
+def _in_windows(job: Job, rows: list[dict[str, Any]]) -> list[Rows]:
+    return windows_of(rows, _groups(job, [*rows[0]]) if rows else None)
+
+
+def _groups(job: Job, columns: Sequence[str]) -> tuple[str, ...]:
+    return groups_of(columns, job.query.group_by if job.plan is None else None)
 
 
 def _report_missing(running: StreamingQuery, display: Display) -> None:
@@ -325,8 +328,7 @@ def _answered_once(job: Job, answers: DataFrame, stop: StopFlag) -> Iterator[Row
             if not done.done():
                 spark.sparkContext.cancelJobsWithTag(tag)
     while not arrived.empty():
-        rows = arrived.get()
-        yield from windows_of(rows, _groups(job, [*rows[0]]))
+        yield from _in_windows(job, arrived.get())
 
 
 @contextlib.contextmanager

@@ -114,18 +114,26 @@ def _write(sink: Sink, batch: DataFrame, number: int) -> None:
 def parts(batch: DataFrame, most: int = MOST_TOGETHER) -> Iterator[list[dict[str, Any]]]:
     """The rows of a micro-batch, some at a time; those of a window are together."""
     together: list[dict[str, Any]] = []
-    last: Any = None
+    last: dict[str, Any] = {}
     for row in batch.toLocalIterator():
         found = row.asDict(recursive=True)
-        # The rows of a window of a group follow each other, and the first has the first rank.
-        begins = found.get("rank") in (None, 1) or found.get("window_end") != last
-        if len(together) >= most and begins:
+        if len(together) >= most and _begins(found, last):
             yield together
             together = []
-        last = found.get("window_end")
+        last = found
         together.append(found)
     if together:
         yield together
+
+
+def _begins(row: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    """Whether a row is the first of a window of a group: they follow each other, best first.
+
+    What is said of the window as a whole has no rank, and stands before the first one.
+    """
+    if row.get("window_end") != last.get("window_end"):
+        return True
+    return row.get("rank") is None or (row["rank"] == 1 and last.get("rank") is not None)
 
 
 def in_json(rows: DataFrame) -> DataFrame:
@@ -178,5 +186,5 @@ def groups_of(columns: Sequence[str], group_by: Any) -> tuple[str, ...]:
     >>> groups_of(["group", "rank"], "town"), groups_of(["a", "b"], ("a", "b"))
     (('group',), ('a', 'b'))
     """
-    named = group_by if isinstance(group_by, tuple) else ("group",)
+    named = group_by if isinstance(group_by, tuple) else (group_by, "group")
     return tuple(name for name in named if name in columns)

@@ -64,7 +64,7 @@ def observed(answers: DataFrame, groups: Sequence[str] = ()) -> DataFrame:
         place.append(-F.coalesce("rank", F.lit(0)))
     where = F.struct(*place)
     if "kind" in answers.columns:
-        where = F.when(F.col("kind") == "answer", where)
+        where = F.when(F.col("kind") != "late", where)
     row = F.struct(*(F.col(f"`{name}`") for name in answers.columns))
     return answers.observe(SHOWN, F.max_by(row, where, MOST_ROWS).alias("rows"))
 
