@@ -93,10 +93,11 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Delta's own jars; Spark brings what these need."""
     folder = tmp_path_factory.mktemp("delta")
     wanted = "".join(
-        f'<dependency org="io.delta" name="{name}" rev="{DELTA}" transitive="false"/>'
+        f'<dependency org="io.delta" name="{name}" rev="{DELTA}" conf="default->master"/>'
         for name in PACKAGES
     )
     info = '<info organisation="topwater" module="tests"/>'
+    info += '<configurations><conf name="default"/></configurations>'
     module = f'<ivy-module version="2.0">{info}<dependencies>{wanted}</dependencies></ivy-module>'
     (folder / "ivy.xml").write_text(module)
     place = Path(pyspark.__file__).parent / "jars"
