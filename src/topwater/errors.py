@@ -32,6 +32,11 @@ _OF_SPARK = (
         'memory. On one machine, master="local[*,4]" lets Spark try again by itself',
     ),
     (
+        "NoSuchMethodError",
+        "a package that the session was started with is of another version of Spark: take the one "
+        "for this version, or another Spark",
+    ),
+    (
         "Redefining watermark",
         "leave out your own withWatermark before topk(), which has no effect on it",
     ),

@@ -108,13 +108,18 @@ def row(end: int, rank: int | None, group: str = "") -> MagicMock:
 
 def test_a_terminal_gets_rows_in_parts_and_windows_as_a_whole(tmp_path: Path) -> None:
     batch = MagicMock()
-    rows = [row(1, 1, "a"), row(1, 2, "a"), row(1, 1, "b"), row(2, None), row(3, 1), row(3, 2)]
-    batch.toLocalIterator.return_value = rows
+    batch.toLocalIterator.return_value = [
+        *(row(1, 1, "a"), row(1, 2, "a"), row(1, 1, "b"), row(2, None), row(3, 1), row(3, 2)),
+        *(row(4, None, "a"), row(4, 1, "a"), row(4, None, "b"), row(4, 1, "b")),
+    ]
     found = [[(each["window_end"], each["rank"]) for each in part] for part in parts(batch, 2)]
-    assert found == [[(1, 1), (1, 2)], [(1, 1), (2, None)], [(3, 1), (3, 2)]]
+    assert found == [
+        [(1, 1), (1, 2)], [(1, 1), (2, None)], [(3, 1), (3, 2)],
+        [(4, None), (4, 1)], [(4, None), (4, 1)],
+    ]  # fmt: skip
     seen: list[Any] = []
     write_batch(Sink.of({}, tmp_path), batch, 0, show=seen.append)
-    assert [len(part) for part in seen] == [6]
+    assert [len(part) for part in seen] == [10]
     batch.persist.assert_not_called()
 
 

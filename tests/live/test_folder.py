@@ -6,7 +6,7 @@ import gzip
 import os
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -248,11 +248,16 @@ def test_a_look_costs_what_is_new_and_not_what_is_there(
     assert firsts(folder) == [f"k{each}" for each in range(1_995, 2_000)]
     assert firsts(folder) == []
     asked: list[object] = []
+
+    def counted(real: Any) -> Any:
+        def asks(*place: Any, **more: Any) -> Any:
+            asked.append(place)
+            return real(*place, **more)
+
+        return asks
+
     for name in ("stat", "scandir"):
-        real = getattr(os, name)
-        monkeypatch.setattr(
-            os, name, lambda *a, real=real, **more: (asked.append(a), real(*a, **more))[1]
-        )
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
     for each in range(2_000, 2_010):
         assert firsts(folder) == []
         answered(each)

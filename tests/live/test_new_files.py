@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,7 +102,12 @@ def test_of_thousands_of_folders_none_is_read_again(
     files.look()
     read: list[Path] = []
     scan = os.scandir
-    monkeypatch.setattr(os, "scandir", lambda path: (read.append(path), scan(path))[1])
+
+    def scanned(path: Path) -> Any:
+        read.append(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scanned)
     assert files.look() == []
     assert read == []
     new = file(tmp_path / "batch=2000" / "a.json")

@@ -12,19 +12,20 @@ DELTA = {
 }
 
 
-def main(package: str, what: str, folder: str, *more: str) -> None:
+def main(jars: str, what: str, folder: str, *more: str) -> None:
     """Write the lines of files, one commit each; or print what is there."""
     from topwater.spark import session
 
-    spark = session("delta", master="local[2]", packages=[package], conf=DELTA)
+    spark = session("delta", master="local[2]", conf=DELTA | {"spark.jars": jars})
     if what == "write":
         schema, files = more
         for path in sorted(Path(files).glob("*.json")):
             rows = spark.read.schema(schema).json(str(path))
             rows.coalesce(1).write.format("delta").mode("append").save(folder)
     else:
-        rows = spark.read.format("delta").load(folder)
-        print(json.dumps([json.loads(row) for row in rows.toJSON().collect()]))
+        found = spark.read.format("delta").load(folder).select("window_end", "rank", "key", "score")
+        rows = [row.asDict() for row in found.collect()]
+        print(json.dumps([{**row, "window_end": row["window_end"].timestamp()} for row in rows]))
     spark.stop()
 
 

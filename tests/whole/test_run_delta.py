@@ -1,7 +1,7 @@
 """A job from Delta to Delta, killed at any moment, ten times: each window once, and the right one.
 
-Delta's newest package is for the Spark before this one, so both are fetched first: by pip, and by
-Spark itself, from the coordinates in the job.
+Delta's newest package is for the Spark before this one, so both are fetched first: that Spark by
+pip, and the package by Ivy, which Spark itself uses.
 """
 
 from __future__ import annotations
@@ -18,33 +18,39 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 import topwater
 from topwater import remote
 from topwater.jobs import read_job
+from topwater.spark.java import find_java
 
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(5400)]
 
-SPARK, DELTA = "4.2.1", "io.delta:delta-spark_4.2_2.13:4.4.0"
+SPARK, DELTA = "4.2.1", "4.4.0"
+PACKAGES = (
+    *("delta-spark_4.2_2.13", "delta-storage"),
+    *("delta-kernel-api", "delta-kernel-defaults", "delta-kernel-unitycatalog"),
+)
 ROOT = Path(__file__).parents[2]
-COMMITS, KILLS = 80, 10
+COMMITS, KILLS = 40, 10
 STEP = 10_000  # milliseconds in a window, and in a commit
 SCHEMA = "user string, at bigint"
-JOB = f"""\
+JOB = """\
 [query]
 key = "user"
 time = "at"
 window = "20 s every 10 s"
-take = {{n = "count"}}
+take = {n = "count"}
 score = "n * worth"
 k = 3
-refresh = {{remote = "worth", budget = 2}}
+refresh = {remote = "worth", budget = 2}
 
 [stream]
 format = "delta"
 path = "events"
-options = {{maxFilesPerTrigger = 1}}
+options = {maxFilesPerTrigger = 1}
 
 [source]
 kind = "python"
@@ -55,10 +61,8 @@ format = "delta"
 path = "answers"
 trigger = "1 s"
 
-[spark]
-packages = ["{DELTA}"]
-
 [spark.settings]
+"spark.jars" = "JARS"
 "spark.sql.extensions" = "io.delta.sql.DeltaSparkSessionExtension"
 "spark.sql.catalog.spark_catalog" = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 """
@@ -84,6 +88,29 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(found)
 
 
+@pytest.fixture(scope="module")
+def jars(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Delta's own jars; Spark brings what these need."""
+    folder = tmp_path_factory.mktemp("delta")
+    wanted = "".join(
+        f'<dependency org="io.delta" name="{name}" rev="{DELTA}" conf="default->master"/>'
+        for name in PACKAGES
+    )
+    info = '<info organisation="topwater" module="tests"/>'
+    info += '<configurations><conf name="default"/></configurations>'
+    module = f'<ivy-module version="2.0">{info}<dependencies>{wanted}</dependencies></ivy-module>'
+    (folder / "ivy.xml").write_text(module)
+    place = Path(pyspark.__file__).parent / "jars"
+    command = [str(find_java().command), "-cp", f"{place}/*", "org.apache.ivy.Main"]
+    command += ["-cache", str(folder / "cache"), "-ivy", str(folder / "ivy.xml")]
+    command += ["-retrieve", f"{folder}/jars/[artifact]-[revision].[ext]"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)  # noqa: S603
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    found = [str(each) for each in (folder / "jars").glob("*.jar")]
+    assert len(found) == len(PACKAGES)
+    return ",".join(found)
+
+
 def batches() -> list[dict[str, list[Any]]]:
     """What each commit holds, in order of time."""
     draw = random.Random(5)
@@ -96,8 +123,8 @@ def batches() -> list[dict[str, list[Any]]]:
     ]
 
 
-def delta(python: str, folder: Path, *words: str) -> str:
-    command = [python, "-m", "tests.support.delta_driver", DELTA, *words]
+def delta(python: str, jars: str, *words: str) -> str:
+    command = [python, "-m", "tests.support.delta_driver", jars, *words]
     done = subprocess.run(  # noqa: S603
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=1800
     )
@@ -115,15 +142,16 @@ def begun(folder: Path) -> int:
     return max((int(each.name) for each in offsets.glob("[0-9]*")), default=-1)
 
 
-def test_killed_ten_times_each_window_is_there_once(python: str, tmp_path: Path) -> None:
+def test_killed_ten_times_each_window_is_there_once(python: str, jars: str, tmp_path: Path) -> None:
     (tmp_path / "commits").mkdir()
     for number, columns in enumerate(batches()):
         rows = zip(columns["user"], columns["at"], strict=True)
         lines = [json.dumps({"user": user, "at": at}) for user, at in rows]
         (tmp_path / "commits" / f"{number:03}.json").write_text("\n".join(lines))
-    delta(python, tmp_path, "write", str(tmp_path / "events"), SCHEMA, str(tmp_path / "commits"))
+    events = str(tmp_path / "events")
+    delta(python, jars, "write", events, SCHEMA, str(tmp_path / "commits"))
     (tmp_path / "own.py").write_text(OWN)
-    (tmp_path / "job.toml").write_text(JOB)
+    (tmp_path / "job.toml").write_text(JOB.replace("JARS", jars))
     draw = random.Random(11)
     command = [python, "-m", "topwater", "run", "job.toml"]
     at = []
@@ -139,7 +167,7 @@ def test_killed_ten_times_each_window_is_there_once(python: str, tmp_path: Path)
             while begun(tmp_path) <= before and job.poll() is None:
                 assert time.monotonic() < until, (tmp_path / "log").read_text()[-3000:]
                 time.sleep(0.05)
-            time.sleep(draw.uniform(0, 4))
+            time.sleep(draw.uniform(0, 2))
             assert job.poll() is None, (tmp_path / "log").read_text()[-3000:]
         finally:
             os.killpg(job.pid, signal.SIGKILL)
@@ -153,11 +181,11 @@ def test_killed_ten_times_each_window_is_there_once(python: str, tmp_path: Path)
         timeout=1800,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    rows = json.loads(delta(python, tmp_path, "read", str(tmp_path / "answers")))
+    rows = json.loads(delta(python, jars, "read", str(tmp_path / "answers")))
     assert set(Counter((row["window_end"], row["rank"]) for row in rows).values()) == {1}
     found: dict[int, list[tuple[int, str, float]]] = {}
     for row in sorted(rows, key=lambda row: (row["window_end"], row["rank"])):
-        end = round(_seconds(row["window_end"]) * 1_000)
+        end = round(row["window_end"] * 1_000)
         found.setdefault(end, []).append((row["rank"], row["key"], row["score"]))
     query = read_job(tmp_path / "job.toml").query
     right = topwater.run(query, batches(), source=remote.memory(WORTH))
@@ -166,9 +194,3 @@ def test_killed_ten_times_each_window_is_there_once(python: str, tmp_path: Path)
     }
     assert len(found) > COMMITS - 3
     assert found == {end: expected[end] for end in found}
-
-
-def _seconds(text: str) -> float:
-    from datetime import datetime
-
-    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()

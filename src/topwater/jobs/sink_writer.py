@@ -114,20 +114,26 @@ def _write(sink: Sink, batch: DataFrame, number: int) -> None:
 def parts(batch: DataFrame, most: int = MOST_TOGETHER) -> Iterator[list[dict[str, Any]]]:
     """The rows of a micro-batch, some at a time; those of a window are together."""
     together: list[dict[str, Any]] = []
-    last: Any = None
+    last: dict[str, Any] = {}
     for row in batch.toLocalIterator():
         found = row.asDict(recursive=True)
-        # The rows of a window of a group follow each other, and the first is the window's own, or
-        # where there is none the one with the first rank.
-        first = found["kind"] != "item" if "kind" in found else found.get("rank") in (None, 1)
-        begins = first or found.get("window_end") != last
-        if len(together) >= most and begins:
+        if len(together) >= most and _begins(found, last):
             yield together
             together = []
-        last = found.get("window_end")
+        last = found
         together.append(found)
     if together:
         yield together
+
+
+def _begins(row: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
+    """Whether a row is the first of a window of a group: they follow each other, best first.
+
+    What is said of the window as a whole has no rank, and stands before the first one.
+    """
+    if row.get("window_end") != last.get("window_end"):
+        return True
+    return row.get("rank") is None or (row["rank"] == 1 and last.get("rank") is not None)
 
 
 def in_json(rows: DataFrame) -> DataFrame:
