@@ -78,7 +78,8 @@ def in_process(text: str, streams: dict[str, list[list[Event]]]) -> dict[int, An
 
 
 def millis(moment: Any) -> int:
-    return round(moment.timestamp() * 1_000)
+    found: int = round(moment.timestamp() * 1_000)
+    return found
 
 
 @pytest.mark.spark
@@ -117,7 +118,7 @@ def run(spark: SparkSession, folder: Path, text: str, names: Any) -> list[Any]:
     streams = {f":{name}": Rdf(reader.parquet(f"{folder}/{name}")) for name in names}
     services = {":far": memory(FAR)} if "SERVICE" in text else {}
     query = start(
-        rspql(spark, text, streams=streams, services=services),  # type: ignore[arg-type]
+        rspql(spark, text, streams=streams, services=services),
         to=lambda batch, _: found.extend(batch.collect()),
         checkpoint=folder / "checkpoint",
         partitions=1,
@@ -152,7 +153,7 @@ def test_a_table_gives_all_windows_at_once(spark: SparkSession, text: str) -> No
     events = {name: some_events(seed) for seed, name in enumerate(names, 3)}
     told = {f":{name}": frame(each) for name, each in events.items()}
     services = {":far": memory(FAR)} if "SERVICE" in text else {}
-    rows = rspql(spark, text, streams=told, services=services, shards=2).collect()  # type: ignore[arg-type]
+    rows = rspql(spark, text, streams=told, services=services, shards=2).collect()
     expected = in_process(text, {f":{name}": [each] for name, each in events.items()})
     # There the windows end with the last that holds anything.
     full = [end for end, each in expected.items() if each.rows]
@@ -203,6 +204,7 @@ def test_a_state_of_other_windows_is_refused() -> None:
     tester = TwsTester(keeper(origin="one"))
     tester.test(0, rows_of(JOINED, 0, [(2, said("u", p=3))]))
     state = tester.peekValueState("windows", 0)
+    assert state is not None
     other = TwsTester(keeper(origin="other"))
     other.updateValueState("windows", 0, state)
     with pytest.raises(StateError, match="another pattern"):

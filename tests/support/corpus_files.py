@@ -43,8 +43,8 @@ def lines(plan: Plan) -> Iterator[str]:
     yield f"keys: {', '.join(plan.keys)}"
     yield f"take: {plan.take}"
     yield f"score: {plan.score}, {plan.order} first, {plan.k} best"
-    for by, largest in plan.then:
-        yield f"then: {by.formula or by.role}, {'largest' if largest else 'smallest'} first"
+    for each, largest in plan.then:
+        yield f"then: {each.formula or each.role}, {'largest' if largest else 'smallest'} first"
     if plan.query().where is not None:
         yield f"where: {plan.query().where}"
     for condition in plan.conditions:

@@ -34,7 +34,6 @@ from topwater.rspql.rdf.heard_events import Heard, heard
 from topwater.rspql.rdf.static_data import StaticData
 from topwater.rspql.rdf.window_join import WindowJoin
 from topwater.spark.chunk_map import SparkChunks
-from topwater.spark.extra_columns import REMOTES
 from topwater.spark.planned_processor import planned
 from topwater.spark.processor import require_same_origin
 from topwater.spark.workers import own_workers, set_modules_aside
@@ -129,7 +128,10 @@ def binding_schema(plan: Plan, time: str) -> str:
 
 
 def in_true_time(answers: DataFrame, plan: Plan) -> DataFrame:
-    """Answers with the windows of the query, where the ranking had them end to end."""
+    """Answers with the windows of the query, where the ranking had them end to end.
+
+    What is not shown, as the age of each of several remote values, stays as it is.
+    """
     windows = windows_of(plan.windows[0])
     if windows.width == windows.step:
         return answers
@@ -141,13 +143,6 @@ def in_true_time(answers: DataFrame, plan: Plan) -> DataFrame:
         "time": F.timestamp_millis(F.unix_millis("time") + shift),
         "age": _scaled(F.col("age"), windows),
     }
-    if REMOTES in answers.columns:
-        names = answers.schema[REMOTES].dataType.fieldNames()  # type: ignore[attr-defined]
-        remotes = F.col(REMOTES)
-        for name in names:
-            age = _scaled(F.col(REMOTES)[name]["age"], windows)
-            remotes = remotes.withField(f"`{name}`.age", age)
-        found[REMOTES] = remotes
     rest = [found.get(name, F.col(f"`{name}`")).alias(name) for name in answers.columns]
     shown = answers.select(*rest)
     return shown.withMetadata("window_end", answers.schema["window_end"].metadata)

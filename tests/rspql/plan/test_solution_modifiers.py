@@ -63,6 +63,15 @@ def test_a_query_in_a_query_ranks_for_it() -> None:
         layers(f"SELECT ?s {{ {{ {inner} }} }} LIMIT 2")
 
 
+def test_rows_differ_in_the_query_that_ranks() -> None:
+    inner = "?s ?v { ?s :v ?v } ORDER BY DESC(?v) LIMIT 3"
+    assert layers(f"SELECT ?s ?v {{ {{ SELECT DISTINCT {inner} }} }}").distinct
+    with pytest.raises(QueryError, match="outside of the query that ranks"):
+        layers(f"SELECT DISTINCT ?s {{ {{ SELECT {inner} }} }}")
+    grouped = "?s (SUM(?v) AS ?n) { ?s :v ?v } GROUP BY ?s ORDER BY DESC(?n) LIMIT 3"
+    assert not layers(f"SELECT DISTINCT ?s {{ {{ SELECT {grouped} }} }}").distinct
+
+
 @pytest.mark.parametrize(
     ("text", "marked", "fix"),
     [

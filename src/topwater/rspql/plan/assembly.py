@@ -77,6 +77,12 @@ class Composer:
             # Rows that differ are groups of those that do not.
             terms = self.where.stream_variables() - {*self.where.known}
             layers.groups = [Variable(name) for name in layers.shown if name in terms]
+            if not layers.groups:
+                self._fail(
+                    "DISTINCT",
+                    "DISTINCT rows show nothing but what is computed",
+                    "show what it is computed of, too",
+                )
 
     def plan(self) -> Plan:
         """The plan."""

@@ -125,8 +125,14 @@ def _subquery(document: Document, node: Any, layers: Layers) -> Any:
             document.find("LIMIT", "ORDER"),
             "rank in the subquery only",
         )
-    outer = layers.shown
+    outer, distinct, layers.distinct = layers.shown, layers.distinct, False
     inner = _modifiers(document, node, layers)
+    if distinct and not layers.distinct and not _is_grouped(inner):
+        document.fail(
+            "DISTINCT stands outside of the query that ranks",
+            document.find("DISTINCT"),
+            "write it in the subquery: { SELECT DISTINCT … ORDER BY … LIMIT … }",
+        )
     layers.shown = tuple(name for name in outer if name in layers.shown)
     return inner
 
