@@ -36,7 +36,13 @@ def test_what_a_job_says_of_itself(tmp_path: Path) -> None:
     assert "example:followers" not in repr(asking)
 
 
-def test_a_query_in_rspql_has_no_late_rows(tmp_path: Path) -> None:
+def test_late_rows_go_with_both_only(tmp_path: Path) -> None:
+    assert job(tmp_path, '[sink]\ngive = "items"\n').sink.give == "items"
+    with pytest.raises(QueryError, match=r"sink\.give: what came too late"):
+        job(tmp_path, '[sink]\ngive = "items"\n', "spark.late_rows=true")
+
+
+def test_a_query_in_rspql_has_no_late_rows_and_one_form_of_rows(tmp_path: Path) -> None:
     (tmp_path / "1.nt").write_text("")
     (tmp_path / "q.rq").write_text(
         "SELECT ?s FROM NAMED WINDOW <x:w> ON <x:s> [RANGE PT9M] "
@@ -46,3 +52,5 @@ def test_a_query_in_rspql_has_no_late_rows(tmp_path: Path) -> None:
     assert read_job(tmp_path / "q.rq", streams=streams).plan is not None
     with pytest.raises(QueryError, match=r"spark\.late_rows: "):
         read_job(tmp_path / "q.rq", streams=streams, settings=["spark.late_rows=true"])
+    with pytest.raises(QueryError, match=r"sink\.give: a query in RSP-QL"):
+        read_job(tmp_path / "q.rq", streams=streams, settings=['sink.give="windows"'])

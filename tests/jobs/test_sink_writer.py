@@ -8,6 +8,7 @@ from unittest.mock import MagicMock
 import pytest
 
 import topwater.spark
+from topwater import TopKQuery, tumbling
 from topwater.errors import QueryError
 from topwater.jobs.sink_writer import (
     parts,
@@ -15,7 +16,8 @@ from topwater.jobs.sink_writer import (
     start_writing,
     write_batch,
 )
-from topwater.jobs.sinks import Sink
+from topwater.jobs.sinks import BATCH, Sink
+from topwater.spark import topk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,6 +123,19 @@ def test_a_terminal_gets_rows_in_parts_and_windows_as_a_whole(tmp_path: Path) ->
     write_batch(Sink.of({}, tmp_path), batch, 0, show=seen.append)
     assert [len(part) for part in seen] == [10]
     batch.persist.assert_not_called()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("give", ["items", "windows", "both"])
+def test_a_sink_gets_the_rows_that_it_wants(spark: SparkSession, tmp_path: Path, give: str) -> None:
+    query = TopKQuery(key="user", time="at", window=tumbling(10), score="n", k=1)
+    rows = [("ann", 1, 5.0), ("bob", 2, 7.0)]
+    events = spark.createDataFrame(rows, "user string, at bigint, n double")
+    sink = Sink.of({"kind": "parquet", "path": "out", "give": give}, tmp_path)
+    write_batch(sink, topk(events, query, give="both"), 0)
+    found = spark.read.parquet(f"{tmp_path}/out/{BATCH}=0")
+    assert found.columns == topk(events, query, give=give).columns  # type: ignore[arg-type]
+    assert found.count() == (2 if give == "both" else 1)
 
 
 @pytest.mark.spark

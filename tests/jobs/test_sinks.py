@@ -50,6 +50,7 @@ def test_paths_start_where_the_file_is(tmp_path: Path) -> None:
         ({"format": "jdbc", "checkpoint": "c", "options": {"a": "${TW_NOWHERE}"}}, "options.a"),
         ({"kind": "kafka", "servers": "x:1", "topic": "t", "partition_by": ["a"]}, "partition_by"),
         ({"trigger": "often"}, "trigger"),
+        ({"give": "item"}, "give"),
         ({"kind": "python"}, "object"),
         ({"kind": "python", "object": "absent.py:keep"}, "object"),
         ({"kind": "json", "path": "out", "options": 7}, "options"),

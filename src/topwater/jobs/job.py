@@ -94,6 +94,16 @@ def job_of(
         raise written.error(
             "a query in RSP-QL has no late rows", ("spark", "late_rows"), "leave it out"
         )
+    if sink.give != "both" and plan is not None:
+        raise written.error(
+            "a query in RSP-QL has rows of one form", ("sink", "give"), "leave it out"
+        )
+    if sink.give != "both" and spark.late_rows:
+        raise written.error(
+            "what came too late is neither an item of a window nor a window",
+            ("sink", "give"),
+            'write give = "both", or leave late_rows out',
+        )
     return Job(
         written=written,
         query=query,

@@ -56,6 +56,7 @@ def start_writing(
     begin = functools.partial(start, checkpoint=checkpoint, trigger=trigger, name=name)
     if not sink.streamed:
         return begin(answers, to=functools.partial(write_batch, sink, show=show))
+    answers = given_rows(sink, answers)
     if sink.kind == "kafka":
         return begin(in_json(answers), to="kafka", options=_kafka_options(sink))
     with format_errors(sink.format, sink.table):
@@ -67,6 +68,14 @@ def start_writing(
             partition_by=sink.partition_by,
             options=filled_options(sink.options),
         )
+
+
+def given_rows(sink: Sink, answers: DataFrame) -> DataFrame:
+    """Those of the answers that the sink is to have."""
+    from topwater.spark import items, windows
+
+    chosen = {"items": items, "windows": windows}.get(sink.give)
+    return answers if chosen is None else chosen(answers)
 
 
 def write_batch(sink: Sink, batch: DataFrame, number: int, *, show: Show | None = None) -> None:
@@ -91,6 +100,7 @@ def write_batch(sink: Sink, batch: DataFrame, number: int, *, show: Show | None 
 
 
 def _write(sink: Sink, batch: DataFrame, number: int) -> None:
+    batch = given_rows(sink, batch)
     if sink.kind == "python":
         loaded(sink.object, sink.base)(batch, number)
         return

@@ -46,6 +46,8 @@ _ALLOWED = {
     "python": ("object",),
     "console": (),
 }
+GIVE = ("both", "items", "windows")
+"""Which rows a sink gets."""
 _OTHERS = ("options", "partition_by", "trigger")
 """Settings that are not plain text, or are read elsewhere."""
 _FORMATS = ("avro", "bigquery", "delta", "hudi", "iceberg", "jdbc", "mongodb", "noop", "text")
@@ -85,6 +87,8 @@ class Sink:
     object
         Of ``python``: ``"file.py:function"``, which is given the rows of a micro-batch as a
         DataFrame, and its number.
+    give
+        Which rows: ``"items"``, ``"windows"``, or ``"both"``, told apart by ``kind``.
     trigger
         The time between micro-batches, as ``"5 seconds"``; or ``"available_now"``, to end when
         all that is there was read, as ``--once`` does.
@@ -101,6 +105,7 @@ class Sink:
     table: str = ""
     partition_by: tuple[str, ...] = ()
     object: str = ""
+    give: str = "both"
     trigger: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     base: Path = field(default=Path(), repr=False)
@@ -109,7 +114,7 @@ class Sink:
     def of(given: Mapping[str, Any], base: Path) -> Sink:
         """Settings as they stand in a file, checked."""
         kind = _kind(given)
-        allowed = ("kind", "checkpoint", "trigger", *_ALLOWED[kind])
+        allowed = ("kind", "checkpoint", "trigger", "give", *_ALLOWED[kind])
         require_known(given, allowed, of=kind)
         require_given(given, _NEEDED.get(kind, ()), of=kind)
         plain = (name for name in allowed if name in given and name not in _OTHERS)
@@ -128,6 +133,7 @@ class Sink:
         )
 
     def __post_init__(self) -> None:
+        choice_of(self.give, GIVE, "give")
         trigger_of(self.trigger)
         if self.kind == "python":
             loaded(self.object, self.base)
