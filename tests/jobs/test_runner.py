@@ -98,7 +98,7 @@ def test_files_of_every_kind(spark: SparkSession, folder: Path) -> None:
     page = [[row["label"] for row in each["rows"]] for each in Folder(folder / "parquet").news()]
     assert page == [[key for key, _ in rows] for rows in WINDOWS.values()]
     texts = [file.read_text() for file in (folder / "csv").glob("batch=*/*.csv")]
-    quoted = {"escapechar": "\\", "doublequote": False}  # as Spark does
+    quoted: Any = {"escapechar": "\\", "doublequote": False}  # as Spark does
     rows = [row for text in texts for row in csv.DictReader(text.splitlines(), **quoted)]
     assert shown(rows) == WINDOWS
     assert [(row["kind"], row["n"], row["spent"]) for row in rows[:2]] == [
