@@ -12,6 +12,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from topwater import TopKQuery, tumbling
 from topwater.model import Answer, Counts, Freshness, LookUp, Row, Window
 from topwater.scoring import Formula
+from topwater.spark.answer_metrics import window_figures
 from topwater.spark.packed_rows import (
     ANSWER,
     FIGURES,
@@ -24,7 +25,6 @@ from topwater.spark.packed_rows import (
     packed_late,
     packed_notices,
     packed_schema,
-    window_figures,
 )
 
 QUERY = TopKQuery(key="who", time="at", score="value", k=1, window=tumbling(10))

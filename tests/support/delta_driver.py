@@ -23,9 +23,10 @@ def main(jars: str, what: str, folder: str, *more: str) -> None:
             rows = spark.read.schema(schema).json(str(path))
             rows.coalesce(1).write.format("delta").mode("append").save(folder)
     else:
-        found = spark.read.format("delta").load(folder).select("window_end", "rank", "key", "score")
-        rows = [row.asDict() for row in found.collect()]
-        print(json.dumps([{**row, "window_end": row["window_end"].timestamp()} for row in rows]))
+        items = spark.read.format("delta").load(folder).where("kind = 'item'")
+        shown = items.select("window_end", "rank", "user", "score").collect()
+        told = [{**row.asDict(), "window_end": row["window_end"].timestamp()} for row in shown]
+        print(json.dumps(told))
     spark.stop()
 
 

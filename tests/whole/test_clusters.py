@@ -167,9 +167,7 @@ def same(found: Found, files: Sequence[Mapping[str, Sequence[object]]]) -> bool:
     ]
     assert len(right) == MINUTES - 1
     return found == sorted(
-        (each.window.end, row.rank, row.key, row.score)  # type: ignore[misc]
-        for each in right
-        for row in each.rows
+        (each.window.end, row.rank, row.key, row.score) for each in right for row in each.rows
     )
 
 

@@ -186,7 +186,7 @@ def test_killed_ten_times_each_window_is_there_once(python: str, jars: str, tmp_
     found: dict[int, list[tuple[int, str, float]]] = {}
     for row in sorted(rows, key=lambda row: (row["window_end"], row["rank"])):
         end = round(row["window_end"] * 1_000)
-        found.setdefault(end, []).append((row["rank"], row["key"], row["score"]))
+        found.setdefault(end, []).append((row["rank"], row["user"], row["score"]))
     query = read_job(tmp_path / "job.toml").query
     right = topwater.run(query, batches(), source=remote.memory(WORTH))
     expected = {

@@ -226,7 +226,7 @@ class MonitorProcessor(StatefulProcessor):
             CACHE.put((self._run, shard), journal)
         return {"written": written + len(value), "held": stored_size(value, journal.size)}
 
-    def _asked(self) -> dict[str, int]:
+    def _asked(self) -> dict[str, float]:
         """How often each of several sources was asked since this was last reported."""
         source = None if self._source is None else opened(self._source)
         return source_figures(source.take_tally()) if isinstance(source, SourceTable) else {}
