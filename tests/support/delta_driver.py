@@ -24,8 +24,8 @@ def main(jars: str, what: str, folder: str, *more: str) -> None:
             rows.coalesce(1).write.format("delta").mode("append").save(folder)
     else:
         found = spark.read.format("delta").load(folder).select("window_end", "rank", "key", "score")
-        rows = [row.asDict() for row in found.collect()]
-        print(json.dumps([{**row, "window_end": row["window_end"].timestamp()} for row in rows]))
+        plain = [row.asDict() for row in found.collect()]
+        print(json.dumps([{**row, "window_end": row["window_end"].timestamp()} for row in plain]))
     spark.stop()
 
 
