@@ -47,7 +47,7 @@ _PLAIN: dict[str, Any] = {
         "retries": 2,
     },
     "sink": {"kind": "parquet", "path": "out", "options": {"compression": "zstd"}},
-    "spark": {"shards": 2, "trigger": "5 seconds", "settings": {"spark.ui.enabled": False}},
+    "spark": {"shards": 2, "settings": {"spark.ui.enabled": False}},
     "live": {"port": 8080, "title": "Now"},
 }
 _MQTT: dict[str, Any] = {
@@ -70,7 +70,7 @@ _MQTT: dict[str, Any] = {
         "qos": 1,
         "retained": True,
     },
-    "sink": {"kind": "csv", "path": "out", "checkpoint": "state"},
+    "sink": {"format": "delta", "path": "out", "checkpoint": "state", "trigger": "5 seconds"},
 }
 _RSPQL: dict[str, Any] = {
     "query": {"rspql": "query.rq"},

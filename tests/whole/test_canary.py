@@ -160,10 +160,14 @@ def in_files(url: str, _: Path) -> Iterator[str]:
             yield repr(made)
         made = stream_settings({"kind": kind, "path": url, "schema": "time timestamp"})
         yield from (repr(made), str(made))
+    made = stream_settings({"format": "delta", "path": url, "options": {"url": url}})
+    yield from (repr(made), str(made))
 
 
 def in_a_sink(url: str, folder: Path) -> Iterator[str]:
-    for settings in ({"kind": "parquet", "path": url}, {"checkpoint": url}):
+    jdbc = {"format": "jdbc", "checkpoint": url, "options": {"url": url}}
+    delta = {"format": "delta", "path": url, "options": {"url": url}}
+    for settings in ({"kind": "parquet", "path": url}, {"checkpoint": url}, jdbc, delta):
         made = Sink.of(settings, folder)
         yield from (repr(made), str(made))
 

@@ -38,7 +38,7 @@ JOB: dict[str, Any] = {
         "value": "n",
         "headers": {"Authorization": "Bearer hush-hush"},
     },
-    "sink": {"kind": "spark", "format": "jdbc", "options": {"password": "hush-hush"}},
+    "sink": {"format": "jdbc", "checkpoint": "c", "options": {"password": "hush-hush"}},
 }
 HOSTILE = "a\x1b]0;title\x07\x1b[2J\x9b31m\n9. b \u202egnp"
 

@@ -105,9 +105,17 @@ class NewFiles:
                 if entry.is_dir(follow_symlinks=False):
                     yield entry.name, True
                 elif entry.name.endswith(self._endings):
-                    if entry.is_file():  # a pipe or a device would be read for ever
+                    if _is_file(entry):
                         yield entry.name, False
                     else:
                         there.discard(entry.name)  # perhaps later
         self.close(*(folder / name for name in known.names - there))
         known.inode, known.changed, known.names = now.st_ino, now.st_mtime_ns, there
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a plain file: a pipe or a device would be read for ever."""
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself
+        return False

@@ -40,13 +40,13 @@ def format_errors(form: str, table: str = "") -> Iterator[None]:
     except StreamingQueryException:
         raise  # of a query that ran
     except (PySparkException, Py4JJavaError) as error:
-        told = _told(error, form, table)
-        if told is None:
+        known = _error_of(error, form, table)
+        if known is None:
             raise
-        raise told from error
+        raise known from error
 
 
-def _told(error: Exception, form: str, table: str) -> EnvironmentProblem | QueryError | None:
+def _error_of(error: Exception, form: str, table: str) -> EnvironmentProblem | QueryError | None:
     said = str(error)
     named = form or "delta"
     if any(words in said for words in _NO_FORMAT):
