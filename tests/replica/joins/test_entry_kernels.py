@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.joins.entry_kernels import evenly_drawn, gains_of_entries
+from topwater.replica.joins.entry_kernels import gains_of_entries
 
 WORLDS, ROWS, K = 40, 12, 4
 DISCOUNT = 1.0 / np.log2(np.arange(2, K + 2))
@@ -53,17 +53,3 @@ def test_an_entry_of_several_rows_is_not_the_sum_of_them() -> None:
     each = gains_of_entries(*given, np.array([0, 1]), np.array([0, 1, 2]), *weights)
     assert both.tolist() == [0.25]
     assert each.tolist() == [0.25, 0.0]
-
-
-def test_each_entry_moves_in_as_many_worlds_as_is_believed() -> None:
-    worlds, stale = 128, np.array([0.0, 0.1, 0.5, 1.0])
-    points = np.tile([3.0, 1.0, 2.0], (4, 1))
-    chances = np.tile([0.2, 0.5, 0.3], (4, 1))
-    rng = np.random.default_rng(1)
-    turns = rng.permuted(np.tile(np.arange(worlds), (4, 1)), axis=1)
-    found = evenly_drawn(np.zeros(4), stale, points, chances, rng.random(4), turns)
-    for entry, share in enumerate(stale.tolist()):
-        for value, chance in zip([1.0, 2.0, 3.0], [0.5, 0.3, 0.2], strict=True):
-            expected = worlds * share * chance
-            assert abs(np.count_nonzero(found[:, entry] == value) - expected) <= 1
-    assert (np.diff(np.flatnonzero(found[:, 2])) > 1).any()

@@ -11,50 +11,6 @@ _compiled = njit(cache=True, nogil=True)
 
 
 @_compiled
-def evenly_drawn(
-    value: FloatArray,
-    stale: FloatArray,
-    points: FloatArray,
-    chances: FloatArray,
-    offset: FloatArray,
-    turns: IntArray,
-) -> FloatArray:
-    """Values in all worlds, a row a world: as often of each kind as is believed.
-
-    Each entry has its worlds' chances at even distances, in an order of its own; so hardly any luck
-    decides in how many worlds it moved, and how far.
-
-    Parameters
-    ----------
-    value, stale
-        What is believed of each entry, and how likely it is another by now.
-    points, chances
-        What it is then: a row an entry.
-    offset
-        From 0 to 1, one for each entry.
-    turns
-        For each entry, the numbers of the worlds in any order.
-    """
-    entries, worlds = turns.shape
-    found = np.empty((worlds, entries))
-    for entry in range(entries):
-        order = np.argsort(points[entry])
-        total, last = chances[entry].sum(), len(order) - 1
-        at, reached = 0, chances[entry, order[0]]
-        for step in range(worlds):
-            chance = (step + offset[entry]) / worlds
-            if chance >= stale[entry]:
-                found[turns[entry, step], entry] = value[entry]
-                continue
-            chance *= total / stale[entry]
-            while at < last and chance >= reached:
-                at += 1
-                reached += chances[entry, order[at]]
-            found[turns[entry, step], entry] = points[entry, order[at]]
-    return found
-
-
-@_compiled
 def gains_of_entries(
     believed: FloatArray,
     known: FloatArray,

@@ -15,7 +15,7 @@ import numpy as np
 
 from topwater.model import FloatArray, IntArray
 from topwater.replica.joins.row_values import RowValues
-from topwater.replica.possible_worlds import WORLDS, fare
+from topwater.replica.possible_worlds import WORLDS, drawn_moves, fare
 from topwater.replica.utility import Aim, gains, weights
 
 _EMPTY = -1e300
@@ -88,22 +88,15 @@ class RowWorlds:
     @cached_property
     def _drawn(self) -> dict[str, FloatArray]:
         """The values of each join's entries in all worlds, by name: a row a world."""
-        # Imported late: the compiler takes half a second to load.
-        from topwater.replica.joins.entry_kernels import evenly_drawn
-
         found: dict[str, FloatArray] = {}
         now = self._values.view.end
         for at, store in enumerate(self._values.stores):
             slots = self.entries[at].slots
-            worlds = np.tile(np.arange(WORLDS), (len(slots), 1))
             for which, (name, each) in enumerate(store.stores.items()):
                 rng = np.random.default_rng([*self._seed, at, which])
                 drifts = each.drifts(slots, now)
-                points, chances = drifts.moved.points()
-                offset, turns = rng.random(len(slots)), rng.permuted(worlds, axis=1)
-                found[name] = evenly_drawn(
-                    drifts.value, drifts.stale, points, chances, offset, turns
-                )
+                moves = drawn_moves(drifts.moved, drifts.stale, rng)
+                found[name] = moves.worlds(drifts.value, lambda _, value: value)
         return found
 
     def _scores(self, joins: Sequence[int]) -> FloatArray:
