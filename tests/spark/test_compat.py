@@ -40,6 +40,7 @@ PUBLIC = {
     "pyspark.sql.streaming.query",
     "pyspark.sql.streaming.stateful_processor",
     "pyspark.sql.types",
+    "pyspark.sql.udtf",
 }
 """The modules of Spark whose documentation is for users."""
 

@@ -152,6 +152,7 @@ def take_over(
     joint
         Whether each of them has a stage for the ranking of all shards now.
     """
+    require_java(spark, f"{checkpoint} can't be rewritten for other shards or settings")
     stored = _read(spark, checkpoint, joint)
     _rewrite(spark, checkpoint, stored, wanted, partitions)
 
