@@ -110,6 +110,7 @@ def acqua(
         "topwater experiment worlds --quick",
         "topwater experiment worlds --json > worlds.json",
         "topwater experiment worlds --setpoint",
+        'topwater experiment worlds --errors --only "levels; cold sum, moving"',
     )
 )
 def worlds(
@@ -121,18 +122,27 @@ def worlds(
         bool,
         typer.Option("--setpoint", help="As few look-ups as reach an accuracy of 0.9, instead."),
     ] = False,
+    errors: Annotated[
+        bool,
+        typer.Option("--errors", help="Only worth, on ten seeds, with standard errors."),
+    ] = False,
+    only: Annotated[str, typer.Option(help="Worlds for --errors, between semicolons.")] = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
     """All policies in made-up worlds: values that walk, drift, storm; keys never met before."""
-    from topwater_lab.experiments import set_points, world_runs
+    from topwater_lab.experiments import set_points, world_errors, world_runs
     from topwater_lab.experiments.world_report import lines
     from topwater_lab.experiments.worlds import DESIGN_SEEDS, REPORTING_SEEDS
 
     seeds = DESIGN_SEEDS if design else REPORTING_SEEDS
     with plain_errors(debug):
-        if setpoint:
+        if errors:
+            held = world_errors.trials(seeds, set_point=setpoint, quick=quick, only=only)
+            outcomes = world_errors.outcomes(held, quiet=quiet)
+            report, table = world_errors.report(outcomes), world_errors.lines(outcomes)
+        elif setpoint:
             found = set_points.rows(set_points.trials(seeds, quick=quick), quiet=quiet)
             report, table = set_points.report(found), set_points.lines(found)
         else:

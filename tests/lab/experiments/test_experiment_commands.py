@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from topwater.cli import app
-from topwater_lab.experiments import acqua, world_runs
+from topwater_lab.experiments import acqua, world_errors, world_runs
 from topwater_lab.experiments.worlds import DESIGN_SEEDS, REPORTING_SEEDS
 
 runner = CliRunner()
@@ -58,3 +58,22 @@ def test_worlds_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
     told = runner.invoke(app, ["experiment", "worlds", "--quick", "--quiet", "--design"])
     assert "below the best simple policy" in told.output
     assert seeds == [REPORTING_SEEDS[0], DESIGN_SEEDS[0]]
+
+
+def test_errors_from_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, bool, str]] = []
+
+    def few(given: range, *, set_point: bool, quick: bool, only: str) -> list[world_errors.Trial]:
+        assert quick
+        asked.append((given[0], set_point, only))
+        return [world_errors.Trial("levels", 40, 5, "accuracy", given[0], 22)]
+
+    monkeypatch.setattr(world_errors, "trials", few)
+    errors = ["experiment", "worlds", "--errors", "--quick", "--quiet"]
+    told = runner.invoke(app, [*errors, "--json", "--only", "levels"])
+    assert told.exit_code == 0, told.output
+    report = json.loads(told.output)
+    assert (report["track"], [each["seed"] for each in report["outcomes"]]) == ("errors", [1_000])
+    told = runner.invoke(app, [*errors, "--setpoint", "--design"])
+    assert "said more by" in told.output
+    assert asked == [(REPORTING_SEEDS[0], False, "levels"), (DESIGN_SEEDS[0], True, "")]
