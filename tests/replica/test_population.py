@@ -111,3 +111,13 @@ def test_whole_numbers_stay_such() -> None:
     )
     few = Population(np.repeat([0.0, 1.0, 2.0, 3.0], 50))
     assert few.chances[few.points > 3.5].sum() < 0.02
+
+
+@pytest.mark.parametrize("spread", [0.2, 2.0])
+def test_where_all_values_are_positive_so_are_those_expected(spread: float) -> None:
+    """A score that divides by a value would else be minus infinity in some worlds."""
+    values = np.sort(np.exp(np.random.default_rng(3).normal(3, spread, 100)))
+    found = Population(values)
+    assert 0 < found.points[0] < values[0]
+    assert 0 < found.chances[found.points < values[0]].sum() < 0.011
+    assert found.chances[found.points < values[0] / 4].sum() < 0.005

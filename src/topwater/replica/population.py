@@ -172,7 +172,8 @@ def _continued(values: FloatArray) -> tuple[FloatArray, FloatArray]:
         high, body, low = np.exp(high), np.exp(body), np.exp(low)
     beyond = 2.0 ** -np.arange(_BEYOND)
     tried, last = beyond * np.sqrt(0.5), np.append(-np.diff(beyond), beyond[-1]) / (count + 1)
-    top, bottom = _tail(values).beyond(tried), -_tail(-values[::-1]).beyond(tried)
+    top = _tail(values).beyond(tried)
+    bottom = _bottom(values, tried) if powers else -_tail(-values[::-1]).beyond(tried)
     points = np.concatenate([bottom[::-1], low[::-1], body, high, top])
     inside = np.full(_BODY, (1.0 - 2.0 * edge) / _BODY)
     steps = -np.diff(edges)
@@ -184,6 +185,13 @@ def _above(values: FloatArray, shares: FloatArray) -> FloatArray:
     """The values that are exceeded with these chances: the r-th of n is, with r in n + 1."""
     count = len(values)
     return np.asarray(np.interp(shares * (count + 1), np.arange(1, count + 1), values[::-1]))
+
+
+def _bottom(values: FloatArray, tried: FloatArray) -> FloatArray:
+    """The end below the least of values that are all positive: so is what lies beyond."""
+    depths = -np.log(values)[::-1]
+    deepest = depths[-1]
+    return np.asarray(np.exp(-deepest - _tail(depths - deepest).beyond(tried)))
 
 
 def _tail(values: FloatArray) -> Tail:
