@@ -27,7 +27,7 @@ def opened(packed: str) -> list[float]:
 def values(*sums: float, of: str = "") -> dict[str, Any]:
     found = WaysToMove().facts()
     rings = [of or ring(1.0, -2.0, 3.0)] * len(found["rings"])
-    return {**found, "sums": [*sums] or None, "rings": rings}
+    return {**found, "sums": [[*sums], [*sums]] if sums else None, "rings": rings}
 
 
 def numbers(tokens: float = 7.0, **known: Any) -> dict[str, Any]:
@@ -70,6 +70,25 @@ def test_shards_that_have_learnt_nothing_do_not_count() -> None:
     known = values(10.0, 4.0, 1.0, 2.0)
     assert joined_numbers([numbers(), numbers()], 0)["values"] == values()
     assert joined_numbers([numbers(), numbers(values=known)], 0)["values"] == known
+
+
+def test_all_shards_go_on_with_the_scale_that_more_changes_speak_for() -> None:
+    def part(weight: float, *, on: bool, positive: bool = True) -> dict[str, Any]:
+        # Changes of 4, or of a tenth.
+        powers = {"on": on, "positive": positive, "sums": [10.0, 5.0 if on else -5.0, 40.0, 1.0]}
+        sizes = [[6.0] * 4, [0.6 if on else 24.0] * 4]
+        told = values(weight, 4.0, 1.0, 2.0) | {"powers": powers, "sizes": sizes}
+        return numbers(values=told)
+
+    most = joined_numbers([part(10.0, on=False), part(30.0, on=True)], 0)["values"]
+    assert most["powers"] == {"on": True, "positive": True, "sums": [10.0, 2.5, 40.0, 1.0]}
+    assert most["sizes"] == pytest.approx(np.array([[6.0] * 4, [0.6] * 4]))
+    least = joined_numbers([part(30.0, on=False), part(10.0, on=True)], 0)["values"]
+    assert not least["powers"]["on"]
+    assert least["sizes"] == pytest.approx(np.array([[6.0] * 4, [24.0] * 4]))
+    bad = joined_numbers([part(10.0, on=False, positive=False), part(30.0, on=True)], 0)["values"]
+    assert (bad["powers"]["on"], bad["powers"]["positive"]) == (False, False)
+    assert bad["sizes"] == pytest.approx(np.array([[6.0] * 4, [24.0] * 4]))
 
 
 def test_of_what_was_seen_the_latest_is_kept() -> None:

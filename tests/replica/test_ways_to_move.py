@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.taught_moves import KEYS, OWN, SLOTS, Course, taught
+from topwater.model import FloatArray
 from topwater.replica.look_ups import Polls
 from topwater.replica.possible_values import BACK, COUNT, LEVEL, POINTS, TREND, WALK
 from topwater.replica.ways_to_move import WaysToMove
@@ -49,8 +50,14 @@ def test_keys_have_scales_of_their_own_where_they_differ() -> None:
     assert np.median(spread[::2]) > 5.0
 
 
-def test_it_goes_on_after_a_restart() -> None:
-    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS))
+@pytest.mark.parametrize("powers", [False, True])
+def test_it_goes_on_after_a_restart(powers: bool) -> None:
+    def course(rng: np.random.Generator, _: int, x: FloatArray) -> FloatArray:
+        noise = rng.normal(0, 2, KEYS)
+        return x * np.exp(noise / 10) if powers else x + noise
+
+    model, values = taught(course)
+    assert model.facts()["powers"]["on"] == powers
     again = WaysToMove()
     again.restore_facts(json.loads(json.dumps(model.facts())))
     import pyarrow as pa
@@ -66,6 +73,43 @@ def test_it_goes_on_after_a_restart() -> None:
     model.pool(SLOTS)
     again.pool(others)
     assert model.facts() == again.facts()
+
+
+def test_values_that_move_in_proportion_to_their_size_stay_in_proportion() -> None:
+    model, values = taught(lambda rng, _, x: x * np.exp(rng.normal(0, 0.3, KEYS)), turns=40)
+    assert model.facts()["powers"]["on"]
+    assert values.max() > 1_000 * values.min() > 0
+    # Of a key of which nothing was learnt, as of the others.
+    for slots in (SLOTS, SLOTS + KEYS):
+        moved = model.at(slots, values, np.ones(KEYS), np.full(KEYS, 60.0))
+        points, chances = moved.points()
+        assert points.min() > 0
+        off = np.log(points / values[:, None])
+        spread = np.sqrt((chances * off**2).sum(axis=1))
+        assert np.median(spread) == pytest.approx(0.3, rel=0.3)
+        low, high = model.reaches(slots, values, np.ones(KEYS), np.full(KEYS, 60.0))
+        assert (low > 0).all()
+        assert np.median(high / values) < 6.0
+
+
+def test_a_value_without_a_logarithm_changes_the_scale_and_nothing_else() -> None:
+    model, values = taught(lambda rng, _, x: x * np.exp(rng.normal(0, 0.1, KEYS)))
+    args = SLOTS, values, np.ones(KEYS), np.full(KEYS, 60.0)
+    before = model.at(*args)
+    model.admit(np.array([3.0, -1.0]))
+    after = model.at(*args)
+    assert (before.powers, after.powers) == (True, False)
+    for each in (before, after):
+        assert each.weight == pytest.approx(before.weight)
+        points, chances = each.points()
+        mean = (points * chances).sum(axis=1)
+        assert np.median(np.abs(mean / values - 1.0)) < 0.1
+        spread = np.sqrt((chances * (points - mean[:, None]) ** 2).sum(axis=1))
+        assert 0.07 < np.median(spread / values) < 0.2
+    low, high = model.reaches(*args)
+    least, greatest = after.range()
+    assert (np.minimum(values, least) == low).all()
+    assert (np.maximum(values, greatest) == high).all()
 
 
 def test_before_anything_is_known_nothing_moves() -> None:

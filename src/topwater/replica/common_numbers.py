@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from topwater.model import FloatArray, Shard
-from topwater.replica.ways_to_move import PAIRS, RING
+from topwater.replica.proportions import FIRST_PAIRS, TINY
+from topwater.replica.ways_to_move import RING
 
+_HALF = 0.5
 _FADING = ("prior", "sizes", "scores", "gaps")
 
 Numbers = Mapping[str, Any]
@@ -25,7 +27,9 @@ def joined_numbers(parts: Sequence[Numbers], rows: int) -> dict[str, Any]:
     """Those of all shards together, by how many rows they remember."""
     values = [part["values"] for part in parts]
     # A shard that has seen more pairs of values knows more.
-    weights = np.array([PAIRS if each["sums"] is None else each["sums"][0] for each in values])
+    weights = np.array(
+        [FIRST_PAIRS if each["sums"] is None else each["sums"][0][0] for each in values]
+    )
     return {
         "purse": _joined_purse([part["purse"] for part in parts]),
         "arrivals": rows,
@@ -44,6 +48,11 @@ def divided_numbers(whole: Numbers, shard: Shard, rows: int) -> dict[str, Any]:
         "rates": whole["rates"],
         "noise": _noise(np.array(whole["noise"]["sums"]) / shard.of),
     }
+
+
+def _weight(values: Numbers) -> float:
+    """Of how many pairs of values something was learnt."""
+    return FIRST_PAIRS if values["sums"] is None else float(values["sums"][0][0])
 
 
 def _noise(sums: FloatArray) -> dict[str, Any]:
@@ -79,11 +88,14 @@ def _joined_values(parts: Sequence[Numbers]) -> dict[str, Any]:
     known = [part for part in parts if part["sums"] is not None]
     if not known:
         return dict(parts[0])
+    # Of each shard, on both scales.
     sums = np.array([part["sums"] for part in known])
-    weights = sums[:, 0]
-    weight = PAIRS + (weights - PAIRS).sum()
-    mean = float(np.average(sums[:, 1], weights=weights))
-    spreads = sums[:, 2:].sum(axis=0) * (weight / weights.sum())
+    weights = sums[:, 0, 0]
+    weight = FIRST_PAIRS + (weights - FIRST_PAIRS).sum()
+    means = np.average(sums[:, :, 1], axis=0, weights=weights)
+    spreads = sums[:, :, 2:].sum(axis=0) * (weight / weights.sum())
+    powers = _joined_powers([part["powers"] for part in known], weights)
+    known = [_on_scale(part, on=powers["on"]) for part in known]
     faded = {
         name: np.average([part[name] for part in known], axis=0, weights=weights).tolist()
         for name in _FADING
@@ -91,18 +103,39 @@ def _joined_values(parts: Sequence[Numbers]) -> dict[str, Any]:
     rings = zip(*(part["rings"] for part in known), strict=True)
     return {
         **faded,
-        "sums": [float(weight), mean, *spreads.tolist()],
+        "sums": np.column_stack([[weight, weight], means, spreads]).tolist(),
+        "powers": powers,
         "rings": [_latest(each) for each in rings],
     }
+
+
+def _joined_powers(parts: Sequence[Numbers], weights: FloatArray) -> dict[str, Any]:
+    """The scale that more of the changes speak for."""
+    positive = all(part["positive"] for part in parts)
+    most = np.average([part["on"] for part in parts], weights=weights) > _HALF
+    sums = np.average([part["sums"] for part in parts], axis=0, weights=weights)
+    return {"on": bool(positive and most), "positive": positive, "sums": sums.tolist()}
+
+
+def _on_scale(part: Numbers, *, on: bool) -> Numbers:
+    """What was learnt on one scale, on the other."""
+    powers = part["powers"]
+    if powers["on"] == on:
+        return part
+    by = np.maximum(powers["sums"][2:], TINY)
+    counts, sizes = np.array(part["sizes"])
+    times = by[int(on)] / by[int(powers["on"])]
+    return {**part, "sizes": [counts.tolist(), (sizes * times).tolist()]}
 
 
 def _divided_values(whole: Numbers, shard: Shard) -> dict[str, Any]:
     """The same belief, held as firmly as a shard would that had seen its part of the pairs."""
     if whole["sums"] is None:
         return dict(whole)
-    weight, mean, *spreads = whole["sums"]
-    own = PAIRS + (weight - PAIRS) / shard.of
-    return {**whole, "sums": [own, mean, *(spread * (own / weight) for spread in spreads)]}
+    sums = np.array(whole["sums"])
+    weight = sums[0, 0]
+    own = FIRST_PAIRS + (weight - FIRST_PAIRS) / shard.of
+    return {**whole, "sums": (sums * [own / weight, 1.0, own / weight, own / weight]).tolist()}
 
 
 def _latest(rings: Sequence[str]) -> str:

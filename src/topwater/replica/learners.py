@@ -106,8 +106,11 @@ class Learners:
 
     def meet(self, values: FloatArray) -> None:
         """Learn from new keys' values, as long as no change was observed; of all that is known."""
-        if not self.beliefs.values.learnt:
-            self.beliefs.values.start(values)
+        known = self.beliefs.values
+        if not known.learnt:
+            known.start(values)
+        else:
+            known.admit(values)
 
     def reset(self, slots: IntArray) -> None:
         """The slots belong to other keys now."""

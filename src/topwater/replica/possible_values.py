@@ -10,6 +10,7 @@ import numpy as np
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.number_order import quantiles
 from topwater.replica.population import Population
+from topwater.replica.proportions import TINY, values_of
 
 BACK, LEVEL, WALK, TREND = range(4)
 COUNT = 4
@@ -64,6 +65,8 @@ class Moved:
         The rings; all numbers of one are equally likely.
     nodes
         The same as a few numbers each, of which :data:`CHANCE` says how likely each is.
+    powers
+        Whether all these are logarithms of values.
     """
 
     center: FloatArray
@@ -72,6 +75,7 @@ class Moved:
     ring: IntArray
     draws: tuple[FloatArray, ...]
     nodes: FloatArray
+    powers: bool = False
 
     def at(self, rows: IntArray) -> Moved:
         """Some of the values."""
@@ -82,6 +86,7 @@ class Moved:
             self.ring[rows],
             self.draws,
             self.nodes,
+            self.powers,
         )
 
     def points(self) -> tuple[FloatArray, FloatArray]:
@@ -89,7 +94,7 @@ class Moved:
         values = self.center[:, :, None] + self.scale[:, :, None] * self.nodes[self.ring]
         chances = self.weight[:, :, None] * CHANCE
         shape = len(self.center), POINTS
-        return values.reshape(shape), chances.reshape(shape)
+        return self._plain(values.reshape(shape)), chances.reshape(shape)
 
     def with_unseen(
         self, unseen: BoolArray, draws: FloatArray, times: FloatArray | None = None
@@ -99,21 +104,29 @@ class Moved:
             return self
         first = np.arange(COUNT) == 0
         ours = unseen[:, None]
-        scale = first if times is None else first * times[:, None]
+        scale: FloatArray | BoolArray = first
+        center = np.zeros((1, COUNT))
+        if self.powers:
+            draws = np.log(np.maximum(draws, TINY))
+            if times is not None:
+                center = first * np.log(times)[:, None]
+        elif times is not None:
+            scale = first * times[:, None]
         return Moved(
-            np.where(ours, np.where(first, 0.0, self.center), self.center),
+            np.where(ours, np.where(first, center, self.center), self.center),
             np.where(ours, scale, self.scale),
             np.where(ours, first, self.weight),
             np.where(ours & first, len(self.draws), self.ring),
             (*self.draws, draws),
             np.concatenate([self.nodes, [quantiles(np.sort(draws), MIDDLES)]]),
+            self.powers,
         )
 
     def range(self) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest of these values."""
         low = (self.center + self.scale * self.nodes.min(axis=1)[self.ring]).min(axis=1)
         high = (self.center + self.scale * self.nodes.max(axis=1)[self.ring]).max(axis=1)
-        return low, high
+        return self._plain(low), self._plain(high)
 
     def draw(self, rows: IntArray, chosen: FloatArray, drawn: FloatArray) -> FloatArray:
         """One value for each of some rows, by two numbers from 0 to 1 each."""
@@ -125,4 +138,7 @@ class Moved:
         for each, draws in enumerate(self.draws):
             own = ring == each
             noise[own] = draws[(drawn[own] * len(draws)).astype(np.int64)]
-        return np.asarray(self.center[rows, way] + self.scale[rows, way] * noise)
+        return self._plain(self.center[rows, way] + self.scale[rows, way] * noise)
+
+    def _plain(self, values: FloatArray) -> FloatArray:
+        return values_of(values) if self.powers else values

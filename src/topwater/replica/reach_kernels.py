@@ -14,20 +14,9 @@ import numpy.typing as npt
 from numba import njit
 
 from topwater.model import FloatArray
+from topwater.replica.key_moves import LOG, MEAN, PACED, PACES, RESIDUALS, SEEN, SIZE
 from topwater.replica.possible_values import BACK, COUNT, FAR, LEVEL, TREND, WALK
-from topwater.replica.ways_to_move import (
-    LEVEL_PRIOR,
-    LOG,
-    MEAN,
-    NEAR,
-    PACED,
-    PACES,
-    RESIDUALS,
-    SEEN,
-    SIGNIFICANT,
-    SIZE,
-    TINY_WEIGHT,
-)
+from topwater.replica.ways_to_move import LEVEL_PRIOR, NEAR, SIGNIFICANT, TINY_WEIGHT
 
 _UNLIKELY = TINY_WEIGHT * (1.0 - 1e-9)
 """Exponentials may differ from NumPy's in their last digit: in doubt, a way counts."""
@@ -43,6 +32,8 @@ class Shared(NamedTuple):
 
     Attributes
     ----------
+    powers
+        Whether values are logarithms.
     mean, memory, usual_square
         See :class:`~topwater.replica.ways_to_move.WaysToMove`.
     prior, size, trust
@@ -51,6 +42,7 @@ class Shared(NamedTuple):
         Of each ring.
     """
 
+    powers: bool
     mean: float
     memory: float
     usual_square: float
@@ -76,7 +68,10 @@ class Asked(NamedTuple):
 
 @_compiled
 def reaches(asked: Asked, shared: Shared) -> tuple[FloatArray, FloatArray]:
-    """The least and the greatest that each value could be; never nearer than they truly are."""
+    """The least and the greatest that each value could be; never nearer than they truly are.
+
+    Of logarithms, what each is counts elsewhere: it is not found again from its own.
+    """
     keys, rows, values, changes, seconds = asked
     mean, memory, least, greatest = shared.mean, shared.memory, shared.least, shared.greatest
     low, high = np.empty(len(rows)), np.empty(len(rows))
@@ -91,10 +86,11 @@ def reaches(asked: Asked, shared: Shared) -> tuple[FloatArray, FloatArray]:
         if level != level:
             level = value
         level = (LEVEL_PRIOR * mean + seen * level) / (LEVEL_PRIOR + seen)
-        down = up = value
+        down, up = (np.inf, -np.inf) if shared.powers else (value, value)
         for way in range(COUNT):
             far, center, ring = own[way], value, way
             if far < 0.0:
+                down, up = min(down, value), max(up, value)
                 continue
             if way == BACK:
                 center = mean + memory * (value - mean)
@@ -130,7 +126,7 @@ def _find_own(
     for way in range(COUNT):
         total += shared.prior[way] * math.exp(np.float64(key[LOG + way]) - most)
     known, paced = np.float64(key[RESIDUALS]), np.float64(key[PACED])
-    seen = max(np.float64(key[SEEN]), 1.0)
+    seen = max(abs(np.float64(key[SEEN])), 1.0)
     for way in range(COUNT):
         weight = shared.prior[way] * math.exp(np.float64(key[LOG + way]) - most) / total
         size, trust = np.float64(key[SIZE + way]), shared.trust[way]
@@ -145,7 +141,7 @@ def _find_own(
             own[_SHIFT] = _pace(key, shared.usual_square, scale) * seconds
         own[way] = -1.0 if weight < _UNLIKELY else far
     own[_SEEN] = seen
-    own[_LEVEL] = np.float64(key[MEAN]) if key[SEEN] > 0 else np.nan
+    own[_LEVEL] = np.float64(key[MEAN]) if key[SEEN] != 0 else np.nan
 
 
 @_compiled

@@ -245,7 +245,7 @@ class SlotTable:
             self._rows.enter(new)
             if self._rows.size > len(self._data):
                 size = max(self._rows.size, 2 * len(self._data), _LEAST)
-                self._data = grown(self._data, size)
+                self._data = grown(self._data, size, self.empty)
         self._data[self._rows.of(slots)] = rows
 
     def add(self, slots: IntArray, rows: FloatArray) -> None:

@@ -24,14 +24,24 @@ import numpy as np
 import pyarrow as pa
 
 from topwater.model import FloatArray, IntArray
+from topwater.replica.key_moves import (
+    LOG,
+    MEAN,
+    PACED,
+    PACES,
+    RESIDUALS,
+    SEEN,
+    SIZE,
+    KeyMoves,
+)
 from topwater.replica.look_ups import Polls
 from topwater.replica.number_order import quantiles
 from topwater.replica.possible_values import COUNT, FAR, LEVEL, MIDDLES, TREND, Moved
-from topwater.replica.slot_columns import SlotTable
+from topwater.replica.proportions import Proportions, log_likelihood, values_of
+from topwater.replica.value_pairs import ValuePairs
 
 RING = 256
-PAIRS = 8.0  # what is believed before any pair was seen weighs as much as so many
-_GREATEST, _GREATEST_KEPT = 1e140, 1e38
+_GREATEST = 1e140
 LEVEL_PRIOR = 0.5
 _MOST_SEEN = 20.0
 _TRUST = (2.0, 50.0)
@@ -51,16 +61,15 @@ _FIRST_PRIOR = np.array([0.4, 0.3, 0.25, 0.05])
 _PRIOR_WEIGHT = 4.0
 TINY_WEIGHT = 0.02
 _PARTS = 2.0**30
-SEEN, MEAN, RESIDUALS, PACED, PACES, SIZE, LOG = 0, 1, 2, 3, 4, 5, 5 + COUNT
 
 
 class WaysToMove:
     """Learns how values move, and says where those of some keys could be."""
 
     def __init__(self) -> None:
-        self._keys = SlotTable("moves", 5 + 2 * COUNT, dtype=np.float32)
-        # Of pairs of old and new values: weight, mean, covariance, variance.
-        self._sums: FloatArray | None = None
+        self._keys = KeyMoves()
+        self._powers = Proportions()
+        self._pairs = ValuePairs(self._powers)
         self.prior: FloatArray = _FIRST_PRIOR
         self._sizes = np.zeros((2, COUNT))
         self._scores = np.zeros((len(_TRUST), COUNT))
@@ -77,7 +86,7 @@ class WaysToMove:
     @property
     def learnt(self) -> bool:
         """Whether a change was observed."""
-        return self._sums is not None and self._sums[0] > PAIRS
+        return self._pairs.learnt
 
     @property
     def moves(self) -> bool:
@@ -87,15 +96,12 @@ class WaysToMove:
     @property
     def mean(self) -> float:
         """What values come back to."""
-        return 0.0 if self._sums is None else float(self._sums[1])
+        return self._pairs.mean
 
     @property
     def memory(self) -> float:
         """ρ: how much of its distance to the mean a value keeps when it changes."""
-        sums = [0.0] if self._sums is None else self._sums.tolist()
-        if sums[-1] <= 0 or not all(map(math.isfinite, sums)):
-            return 0.5
-        return min(max(sums[2] / sums[3], 0.0), 1.0)
+        return self._pairs.memory
 
     def start(self, values: FloatArray) -> None:
         """Begin with the values that the replica holds."""
@@ -103,10 +109,11 @@ class WaysToMove:
         values = np.sort(_moderate(values[np.isfinite(values)]))
         if not len(values):
             return
-        with np.errstate(over="ignore"):
-            mean, spread = float(values.mean()), float(values.var())
-        self._sums = np.array([PAIRS, mean, 0.5 * PAIRS * spread, PAIRS * spread])
-        apart = np.quantile(values - mean, (np.arange(32) + 0.5) / 32)
+        self._powers.start(values)
+        self._pairs.start(values)
+        self._keys.take(powers=self._powers.on)
+        apart = self._powers.taken(values) - self._pairs.middle
+        apart = np.quantile(apart, (np.arange(32) + 0.5) / 32)
         size = float(np.abs(apart).mean())
         share = np.array([1.0, 0.5, 0.5, 0.5])
         self._sizes = np.array([np.full(COUNT, 4.0), 4.0 * size * share])
@@ -117,13 +124,13 @@ class WaysToMove:
         self, slots: IntArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
     ) -> Moved:
         """What these values could be, after a number of changes in a number of seconds."""
-        keys = self._keys.at(slots)
+        keys, values = self._keys.read(slots), self._powers.taken(values)
         seconds = np.where(np.isfinite(seconds), seconds, 0.0)
         center, scale, ring = self._predicted(keys, values, changes, seconds)
         weight = self._weights(keys)
         unlikely = weight < TINY_WEIGHT
         center, scale = np.where(unlikely, values[:, None], center), np.where(unlikely, 0.0, scale)
-        return Moved(center, scale, weight, ring, self._draws(), self._quantiles())
+        return Moved(center, scale, weight, ring, self._draws(), self._quantiles(), self._powers.on)
 
     def reaches(
         self, slots: IntArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
@@ -138,7 +145,8 @@ class WaysToMove:
         nodes = self._quantiles()
         trust = np.array(_TRUST)[np.argmax(self._scores, axis=0)]
         shared = Shared(
-            self.mean,
+            self._powers.on,
+            self._pairs.middle,
             self.memory,
             self._usual_square,
             self.prior,
@@ -149,7 +157,10 @@ class WaysToMove:
         )
         rows, keys = self._keys.rows(slots)
         seconds = np.where(np.isfinite(seconds), seconds, 0.0)
-        return reaches(Asked(keys, rows, values, changes, seconds), shared)
+        low, high = reaches(Asked(keys, rows, self._powers.taken(values), changes, seconds), shared)
+        if not self._powers.on:
+            return low, high
+        return np.minimum(values, values_of(low)), np.maximum(values, values_of(high))
 
     def observe(self, polls: Polls, changes: FloatArray) -> None:
         """Learn from the values that changed, after as many changes as are to be expected."""
@@ -158,9 +169,12 @@ class WaysToMove:
         if not finite.any():
             return
         before, after = _moderate(polls.before), _moderate(polls.after)
-        if self._sums is None:
+        if not self._pairs.begun:
             self.start(after[finite])
             return
+        self._choose_scale(after[finite], before[moved], after[moved])
+        pairs = before[moved], after[moved]
+        before, after = self._powers.taken(before), self._powers.taken(after)
         gaps = polls.seconds[finite]
         self._gaps = self._gaps * _SHARED_FADES ** len(gaps) + np.array(
             [len(gaps), gaps.sum(), (gaps**2).sum()]
@@ -173,14 +187,14 @@ class WaysToMove:
                 changes[moved],
                 np.maximum(polls.seconds[moved], 1e-3),
             )
-            self._add_pairs(before[moved], after[moved])
+            self._pairs.observe(*pairs)
         if stayed.any():
             self._stay(polls.slots[stayed], after[stayed], polls.seconds[stayed])
 
     def pool(self, slots: IntArray) -> None:
         """Find the prior anew, from what is believed of these slots: an EM step."""
         slots = slots[self._keys.holds(slots)]
-        weights = self._weights(self._keys.at(slots))
+        weights = self._weights(self._keys.read(slots))
         shares = np.rint(weights * _PARTS).astype(np.int64).sum(axis=0) / _PARTS
         pooled = _PRIOR_WEIGHT * _FIRST_PRIOR + shares
         self.prior = np.asarray(pooled / pooled.sum())
@@ -200,7 +214,8 @@ class WaysToMove:
     def facts(self) -> dict[str, Any]:
         """What was learnt of all keys together, for JSON."""
         return {
-            "sums": None if self._sums is None else self._sums.tolist(),
+            "sums": self._pairs.facts(),
+            "powers": self._powers.facts(),
             "prior": self.prior.tolist(),
             "sizes": self._sizes.tolist(),
             "scores": self._scores.tolist(),
@@ -210,7 +225,9 @@ class WaysToMove:
 
     def restore_facts(self, facts: dict[str, Any]) -> None:
         """What :meth:`facts` gave."""
-        self._sums = None if facts["sums"] is None else np.array(facts["sums"])
+        self._pairs.restore_facts(facts["sums"])
+        self._powers.restore_facts(facts["powers"])
+        self._keys.take(powers=self._powers.on)
         self.prior, self._sizes = np.array(facts["prior"]), np.array(facts["sizes"])
         self._scores, self._gaps = np.array(facts["scores"]), np.array(facts["gaps"])
         self._rings = [
@@ -218,14 +235,28 @@ class WaysToMove:
         ]
         self._nodes = None
 
+    def admit(self, values: FloatArray) -> None:
+        """Take note of values that are met: once one has no logarithm, none is taken any more."""
+        self._choose_scale(values, values[:0], values[:0])
+
+    def _choose_scale(self, met: FloatArray, before: FloatArray, after: FloatArray) -> None:
+        """See which scale predicts better; what was learnt on one holds on the other."""
+        was = self._powers.on
+        if self._powers.admits(met) and len(before):
+            self._powers.observe(before, after)
+        if self._powers.on != was:
+            by = self._powers.size
+            self._sizes[1] *= by[int(self._powers.on)] / by[int(was)]
+            self._keys.take(powers=self._powers.on)
+
     def _predicted(
         self, keys: FloatArray, values: FloatArray, changes: FloatArray, seconds: FloatArray
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Around what each value lies if it changed, how far, and by which ring; by each way."""
         seen = np.maximum(keys[:, SEEN], 1.0)
         mean = np.where(keys[:, SEEN] > 0, keys[:, MEAN], values)
-        level = (LEVEL_PRIOR * self.mean + seen * mean) / (LEVEL_PRIOR + seen)
-        back = self.mean + self.memory * (values - self.mean)
+        level = (LEVEL_PRIOR * self._pairs.middle + seen * mean) / (LEVEL_PRIOR + seen)
+        back = self._pairs.middle + self.memory * (values - self._pairs.middle)
         trend = values + self._pace(keys) * seconds
         center = np.stack([back, level, values, trend], axis=1)
         scale = self._scale(keys)
@@ -280,11 +311,11 @@ class WaysToMove:
 
     def _stay(self, slots: IntArray, values: FloatArray, seconds: FloatArray) -> None:
         """Values that did not change have been at their level for the longer."""
-        keys = self._keys.at(slots)
+        keys = self._keys.read(slots)
         first = keys[:, SEEN] == 0
         keys[first, SEEN], keys[first, MEAN] = 1.0, values[first]
         self._add_level(keys, values, np.minimum(seconds / self._usual_gap, _MOST_WEIGHT))
-        self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
+        self._keys.write(slots, keys)
 
     def _add_level(self, keys: FloatArray, values: FloatArray, weight: FloatArray) -> None:
         keys[:, SEEN] = np.minimum(keys[:, SEEN] + weight, _MOST_SEEN)
@@ -298,15 +329,15 @@ class WaysToMove:
         changes: FloatArray,
         seconds: FloatArray,
     ) -> None:
-        keys = self._keys.at(slots)
+        keys = self._keys.read(slots)
         first = keys[:, SEEN] == 0
         keys[first, SEEN], keys[first, MEAN] = 1.0, before[first]
         center, scale, ring = self._predicted(keys, before, changes, seconds)
         off = after[:, None] - center
-        likely = _log_likelihood(off, scale)
+        likely = log_likelihood(off, scale)
         factor = self._factors(keys, np.maximum(keys[:, SEEN], 1.0), changes, seconds)
         for trust in range(len(_TRUST)):
-            own = _log_likelihood(off, factor * self._scale(keys, trust))
+            own = log_likelihood(off, factor * self._scale(keys, trust))
             # Sums over polls come in the order of the polls, which is that of the election.
             self._scores[trust] = self._scores[trust] * _SHARED_FADES ** len(off) + own.sum(axis=0)
         size = np.abs(off) / factor
@@ -317,7 +348,7 @@ class WaysToMove:
         keys[:, PACED] = _PACE_FADES * keys[:, PACED] + seconds**2
         keys[:, PACES] = _PACE_FADES * keys[:, PACES] + seconds * (after - before)
         self._add_level(keys, after, np.minimum(seconds / self._usual_gap, 1.0))
-        self._keys.put(slots, np.clip(keys, -_GREATEST_KEPT, _GREATEST_KEPT))
+        self._keys.write(slots, keys)
         kept = _SHARED_FADES ** len(off)
         self._sizes = self._sizes * kept + np.stack([np.full(COUNT, len(off)), size.sum(axis=0)])
         standard = np.divide(off, scale, out=np.zeros_like(off), where=scale > 0)
@@ -327,15 +358,6 @@ class WaysToMove:
         ]
         self._nodes = None
 
-    def _add_pairs(self, before: FloatArray, after: FloatArray) -> None:
-        assert self._sums is not None  # noqa: S101  for the type checker
-        weight, mean = self._sums[0], self.mean
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._sums[2] += ((before - mean) * (after - mean)).sum()
-            self._sums[3] += ((before - mean) ** 2).sum()
-        self._sums[0] = weight + len(after)
-        self._sums[1] = mean + float((after - mean).sum()) / self._sums[0]
-
     def _draws(self) -> tuple[FloatArray, ...]:
         return tuple(ring if len(ring) else np.zeros(1) for ring in self._rings)
 
@@ -344,12 +366,6 @@ class WaysToMove:
         if self._nodes is None:
             self._nodes = np.stack([quantiles(np.sort(ring), MIDDLES) for ring in self._draws()])
         return self._nodes
-
-
-def _log_likelihood(off: FloatArray, scale: FloatArray) -> FloatArray:
-    """Of being so far off, by Student's t with 4 degrees of freedom."""
-    scale = np.maximum(scale, 1e-12 * (1.0 + np.abs(off)))
-    return np.asarray(-2.5 * np.log1p((off / scale) ** 2 / 4) - np.log(scale))
 
 
 def _packed(numbers: FloatArray) -> str:
