@@ -12,6 +12,7 @@ from tests.support.election_worlds import Workload
 from tests.support.full_election import FullProposal, FullRefresher, FullWorth
 from topwater.model import FloatArray
 from topwater.replica.appraisal import Appraisal
+from topwater.replica.border import JUDGED
 from topwater.replica.proposals import Proposal
 
 
@@ -77,3 +78,19 @@ def test_of_many_that_are_all_known_the_best_are_the_first(score: str, aim: str)
             found = Appraisal(appraisal._beliefs, proposal).best(np.arange(len(proposal)), most)
             assert found.rows[:most].tolist() == rows[:most].tolist()
             assert found.worth[:most].tolist() == right[rows[:most]].tolist()
+
+
+def test_a_key_far_from_the_answer_is_worth_what_it_brings_alone() -> None:
+    """What it brings with others moved is found for the first keys only, and is not nothing."""
+    far = 0
+    for proposal, appraisal, _ in weighed(Workload(5, "remote", keys=1_800, busy=0.9, seeded=0.9)):
+        rows = np.flatnonzero(~appraisal._unseen(np.arange(len(proposal))))
+        outlook = appraisal._prospects.of(rows)
+        tried = appraisal._border.could_score(rows)
+        alone = outlook.stale * appraisal._border.loss(rows, tried)
+        beyond = proposal.places.at(rows) >= JUDGED
+        left = appraisal._left_over(rows, outlook, tried)
+        right = outlook.uses * outlook.answers * alone + left
+        assert appraisal.worth(rows)[beyond].tolist() == right[beyond].tolist()
+        far += int(np.count_nonzero(alone[beyond] > 0))
+    assert far > 20

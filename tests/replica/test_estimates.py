@@ -9,7 +9,10 @@ import pytest
 
 from tests.support.election_scene import refresher_of, view_of
 from tests.support.election_worlds import Workload
-from topwater.replica import Refresher
+from topwater.model import FloatArray
+from topwater.replica import Refresher, appraisal, estimates
+from topwater.replica.possible_values import Moved
+from topwater.replica.possible_worlds import Drawn, drawn_moves
 
 
 def estimated(refresher: Refresher, window: int, keys: Any, stream: Any) -> tuple[float, float]:
@@ -82,3 +85,33 @@ def test_keys_that_cannot_reach_the_border_are_left_out_and_no_others(score: str
             assert found.above(border).scores.tolist() == right.scores.tolist()
             assert found.above(border).expected.tolist() == right.expected.tolist()
     assert fewer
+
+
+def test_what_is_looked_up_is_not_judged_in_the_worlds_that_it_was_chosen_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else what was left out would look harmless: in these worlds it did nothing."""
+    begun: list[tuple[str, int]] = []
+    for module in (appraisal, estimates):
+
+        def noted(
+            could_be: Moved, stale: FloatArray, rng: Any, name: str = module.__name__
+        ) -> Drawn:
+            begun.append((name, rng.bit_generator.state["state"]["state"]))
+            return drawn_moves(could_be, stale, rng)
+
+        monkeypatch.setattr(module, "drawn_moves", noted)
+    budget = {"accuracy": 0.9, "at_most": 6}
+    workload = Workload(3, keys=60, seeded=1.0, settings={"budget": budget, "audit": 0.2})
+    refresher, windows = workload.made(Refresher), 0
+    for view in workload.views(6):
+        begun.clear()
+        refresher.refresh(view)
+        chosen = {state for name, state in begun if name == appraisal.__name__}
+        told = begun[-1]
+        assert told[0] == estimates.__name__
+        before = {state for name, state in begun[:-1] if state != told[1]}
+        assert told[1] not in chosen
+        # How many look-ups are enough, and what is audited, is seen in others again.
+        windows += len(chosen) > 0 and len(before - chosen) > 0
+    assert windows > 2

@@ -502,7 +502,9 @@ def test_an_answer_that_may_lack_a_key_is_not_called_right() -> None:
         assert answer.keys == ["a"]
         assert answer.freshness is not None
         found.append(answer.freshness.precision)
-    assert 1 > found[0] > found[1] > found[2] > 0.5
+    # Each window draws worlds of its own: two may come to the same.
+    assert 1 > found[0] >= found[1] >= found[2] > 0.5
+    assert found[0] > found[2]
 
 
 def test_count_windows_and_their_own_idea_of_time() -> None:

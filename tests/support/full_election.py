@@ -237,17 +237,17 @@ class FullRefresher(Refresher):
         known = self.replica.known(slots[rows])
         if not known.all() and not model.moves:
             return float(known.mean()), float(known.mean())
-        rng = np.random.default_rng([self.settings.seed, view.index])
+        rng = np.random.default_rng([self.settings.seed, view.index, 5, 2])
         value = self.values.of_slots(slots[rows])
         usual = np.where(np.isnan(value), model.mean, value)
         worlds = drawn(self._moved(slots[rows], usual, view.end), value, stale[rows], rng)
         unseen = ~self.replica.known(slots)
         population = self.values.population if unseen.any() else NOBODY
-        another = np.random.default_rng([self.settings.seed, view.index, 1])
+        another = np.random.default_rng([self.settings.seed, view.index, 5, 1])
         # What values could be that were never read is a matter of definition.
         chances = population.in_worlds(_WORLDS, another)
         if population.usable:
-            third = np.random.default_rng([self.settings.seed, view.index, 3])
+            third = np.random.default_rng([self.settings.seed, view.index, 5, 3])
             times = population.likeness.times(full_said(self._score_at(view), rows[~known]))
             worlds[:, ~known] = times * population.drawn(chances, len(times), third)
         columns = {name: np.tile(column[rows], _WORLDS) for name, column in view.values.items()}
@@ -358,7 +358,7 @@ class FullWorth:
         tried = self._could_score(rows)
         alone = stale * self._loss(rows, tried)
         together = self._gain(rows, stale)
-        worth[rows] = uses * answers * (alone + together) / 2
+        worth[rows] = uses * answers * _with_others(alone, together)
         doubtful = np.where(stale > _DOUBTFUL, stale * answers, 0.0)
         unseen = np.flatnonzero(proposal.fetched[rows] == NEVER)
         if not proposal.population.usable:
@@ -367,7 +367,7 @@ class FullWorth:
             worth[rows] += _LEAST * doubtful * self._left_over(rows, tried.scores, uses)
         if len(unseen):
             alone = self._loss_by_cell(rows[unseen])
-            value = (alone + together[unseen]) / 2 + _LEAST
+            value = _with_others(alone, together[unseen]) + _LEAST
             worth[rows[unseen]] = uses[unseen] * answers[unseen] * value
         return worth
 
@@ -405,10 +405,10 @@ class FullWorth:
 
     def _gain(self, rows: IntArray, stale: FloatArray) -> FloatArray:
         proposal = self.proposal
-        gain = np.zeros(len(rows))
+        gain = np.full(len(rows), np.nan)
         near = np.flatnonzero(proposal.position[rows] < min(_JUDGED, len(proposal.ranking)))
         near = near[np.argsort(proposal.position[rows[near]], kind="stable")]
-        if not len(near):
+        if not len(near) or not self.values.moves:
             return gain
         value = proposal.value[rows[near]]
         rng = np.random.default_rng([self.seed, proposal.window])
@@ -488,6 +488,11 @@ class FullWorth:
         spoken = 1.0 - (1.0 - proposal.presence[rows]) ** (1.0 / overlap)
         right = self.rates.survives(beliefs, ahead * proposal.step / 1_000, np.outer(spoken, ahead))
         return np.asarray(1.0 + ((_DECAY**ahead) * present * right).sum(axis=1))
+
+
+def _with_others(alone: FloatArray, together: FloatArray) -> FloatArray:
+    """What knowing keys brings: what it does alone where no more is known."""
+    return np.where(np.isnan(together), alone, (alone + together) / 2)
 
 
 def full_gain_of_knowing(believed: FloatArray, worlds: FloatArray, k: int, aim: Aim) -> FloatArray:

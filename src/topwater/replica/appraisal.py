@@ -109,28 +109,31 @@ class Appraisal:
         if most is not None and len(rows) > max(BLOCK, 4 * most):
             wanted = np.flatnonzero(self._may_be_best(rows, cells, loss, most))
         rows, alone = rows[wanted], loss[cells.of_row[wanted]]
-        gain = self._gain(rows)
         outlooks = [self._prospects.of(block) for block in _blocks(rows, WIDE)]
         uses, answers = (
             np.concatenate([np.empty(0), *(getattr(each, name) for each in outlooks)])
             for name in ("uses", "answers")
         )
-        return rows, uses * answers * ((alone + gain) / 2 + _LEAST)
+        return rows, uses * answers * (self._with_others(rows, alone) + _LEAST)
 
     def _may_be_best(self, rows: IntArray, cells: Cells, loss: FloatArray, most: int) -> BoolArray:
         """Which of these rows may be among the best, by what their cells lose."""
         vain = self._proposal.at("vain", rows) > 0
+        near, _ = self._gains
+        at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
+        at = at[rows[at] == near]
         count = cells.count
         if vain.any():
             count = count - np.bincount(cells.of_row[vain], minlength=len(count))
+        if len(at):
+            # What the first are worth depends on others too, and may be half as much.
+            count = count - np.bincount(cells.of_row[at[~vain[at]]], minlength=len(count))
         order = np.argsort(-loss)
         last = np.searchsorted(np.cumsum(count[order]), max(1, most))
         # A fresh value is used once at the least, where the source does answer.
         least = loss[order[last]] if last < len(order) else 0.0
         wanted = np.asarray((loss * (1.0 + MOST_LATER) >= least)[cells.of_row])
-        near, _ = self._gains
-        at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
-        wanted[at[rows[at] == near]] = True
+        wanted[at] = True
         return wanted
 
     def _loss_by_cell(self, rows: IntArray) -> tuple[Cells, FloatArray]:
@@ -165,7 +168,7 @@ class Appraisal:
             return Appraised(rows, self.worth(rows))
         stakes = np.concatenate([self._stakes(block) for block in _blocks(rows)])
         # At the most all values are stale, and fresh ones are used for long.
-        bound = _ROUNDED_UP * ((1.0 + MOST_LATER) * stakes / 2 + self._most_left_over(0))
+        bound = _ROUNDED_UP * ((1.0 + MOST_LATER) * stakes + self._most_left_over(0))
         first = bound >= _nth_best(bound, 2 * most)
         found = Appraised(rows[first], self.worth(rows[first]))
         wanted = (bound >= found.least(most)) & ~first
@@ -253,7 +256,7 @@ class Appraisal:
     def _worth(self, rows: IntArray) -> FloatArray:
         outlook, tried = self._prospects.of(rows), self._border.could_score(rows)
         alone = outlook.stale * self._border.loss(rows, tried)
-        worth = outlook.uses * outlook.answers * (alone + self._gain(rows)) / 2
+        worth = outlook.uses * outlook.answers * self._with_others(rows, alone)
         return np.asarray(worth + self._left_over(rows, outlook, tried))
 
     def _trifle(self, rows: IntArray) -> FloatArray:
@@ -261,7 +264,8 @@ class Appraisal:
 
     def _stakes(self, rows: IntArray) -> FloatArray:
         """What the answer loses if each value is stale, by itself or with others."""
-        return self._border.loss(rows, self._border.could_score(rows)) + self._gain(rows)
+        loss = self._border.loss(rows, self._border.could_score(rows))
+        return self._with_others(rows, loss)
 
     def _left_over(
         self, rows: IntArray, outlook: Outlook, tried: Tried | None = None
@@ -282,28 +286,32 @@ class Appraisal:
         far[contested] = 1.0 + np.abs(place - self._proposal.k + 0.5)
         return np.asarray(_LEAST * doubtful * (contested / far + _LATER * (outlook.uses - 1.0)))
 
-    def _gain(self, rows: IntArray) -> FloatArray:
-        """What knowing each row brings, when the others may have moved as well."""
+    def _with_others(self, rows: IntArray, alone: FloatArray) -> FloatArray:
+        """What knowing each row brings: the mean of what it does alone, and if others move too.
+
+        The second is found for the first rows only. For the others the first stands for both: half
+        of it would say that a key far from the answer is worth half as much as one that is near.
+        """
         near, gain = self._gains
-        found = np.zeros(len(rows))
         if not len(near) or not len(rows):
-            return found
+            return alone
         if len(rows) > BLOCK:
             # Of so many, all that are proposed, ascending: the few are looked for among them.
             at = np.minimum(np.searchsorted(rows, near), len(rows) - 1)
             here = rows[at] == near
-            found[at[here]] = gain[here]
+            found = alone.copy()
+            found[at[here]] = (alone[at[here]] + gain[here]) / 2
             return found
         at = np.minimum(np.searchsorted(near, rows), len(near) - 1)
-        return np.where(near[at] == rows, gain[at], 0.0)
+        return np.where(near[at] == rows, (alone + gain[at]) / 2, alone)
 
     @cached_property
     def _gains(self) -> tuple[IntArray, FloatArray]:
         """The first keys, ascending by row, and what knowing each brings on average."""
         proposal = self._proposal
         near = self._border.first(JUDGED)
-        if not len(near):
-            return near, np.empty(0)
+        if not len(near) or not self._beliefs.values.moves:
+            return near[:0], np.empty(0)
         stale = self._prospects.of(near).stale
 
         def score_at(which: IntArray, remote: FloatArray) -> FloatArray:

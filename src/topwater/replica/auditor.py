@@ -12,7 +12,7 @@ import numpy as np
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.replica.audit import Audit
-from topwater.replica.estimates import JUDGED, Estimates
+from topwater.replica.estimates import JUDGED, TO_EXPECT, Estimates
 from topwater.replica.look_ups import LookUps
 from topwater.replica.places import by_key
 from topwater.replica.proposals import Proposal
@@ -123,7 +123,7 @@ class Auditor:
         k = self._terms.k
         if not len(order) or self._estimates.known_share(view, order) is not None:
             return np.zeros(len(order))
-        worlds = self._estimates.worlds(view, scores, order, order)
+        worlds = self._estimates.worlds(view, scores, order, order, purpose=TO_EXPECT)
         worlds = np.where(np.isfinite(worlds), worlds, -np.inf)
         shown = min(k, worlds.shape[1])
         least = np.partition(worlds, -shown, axis=1)[:, -shown]

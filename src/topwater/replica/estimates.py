@@ -21,6 +21,9 @@ JUDGED = 512
 """So many keys beside those shown are taken into account one by one, and so many of those without
 a value."""
 
+_TO_TELL, TO_EXPECT = 5, 6
+"""What worlds are for: to tell how right an answer is, or how right it would be."""
+
 _SAMPLED = 1_024
 _DEEP = 4
 _FURTHER = 8
@@ -92,15 +95,22 @@ class Estimates:
         return float(known.mean())
 
     def worlds(
-        self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray
+        self,
+        view: WindowView,
+        scores: FloatArray,
+        order: IntArray,
+        rows: IntArray,
+        *,
+        purpose: int = _TO_TELL,
     ) -> FloatArray:
         """Scores that these rows could have, and after them the best of all others: a row a world.
 
-        What of the others could matter is seen by the order of the best.
+        What of the others could matter is seen by the order of the best. Worlds for another purpose
+        are others: what was chosen because it does well in some of them does not in all.
         """
-        population, rng = self._population(view), self._rng(view, 1)
+        population, rng = self._population(view), self._rng(view, purpose, 1)
         chances = population.in_worlds(WORLDS, rng)
-        worlds = self._worlds(view, scores, rows, chances)
+        worlds = self._worlds(view, scores, rows, chances, purpose)
         others = self._others(view, scores, order, rows)
         if others is None:
             return worlds
@@ -114,8 +124,8 @@ class Estimates:
         all_known = len(replica) >= len(view) and bool(replica.known(view.slots).all())
         return NOBODY if all_known or not population.usable else population
 
-    def _rng(self, view: WindowView, purpose: int) -> np.random.Generator:
-        return np.random.default_rng([self._terms.settings.seed, view.index, purpose])
+    def _rng(self, view: WindowView, purpose: int, part: int) -> np.random.Generator:
+        return np.random.default_rng([self._terms.settings.seed, view.index, purpose, part])
 
     def _others(
         self, view: WindowView, scores: FloatArray, order: IntArray, rows: IntArray
@@ -206,7 +216,12 @@ class Estimates:
         return ~(self._terms.bounds(columns, low, high)[1] <= border)
 
     def _worlds(
-        self, view: WindowView, scores: FloatArray, rows: IntArray, chances: FloatArray
+        self,
+        view: WindowView,
+        scores: FloatArray,
+        rows: IntArray,
+        chances: FloatArray,
+        purpose: int,
     ) -> FloatArray:
         """Scores that these rows could have: a row a world."""
         slots, replica, values = view.slots[rows], self._replica, self._values
@@ -218,14 +233,14 @@ class Estimates:
             columns = {name: each[rows[which]] for name, each in view.values.items()}
             return self._terms.scores(columns, remote)
 
-        rng = np.random.default_rng([self._terms.settings.seed, view.index])
+        rng = self._rng(view, purpose, 2)
         worlds = np.tile(scores[rows], (WORLDS, 1))
         if passed.stale.any():
             could_be = self._beliefs.moved(slots, usual, passed)
             worlds = drawn_moves(could_be, passed.stale, rng).worlds(scores[rows], score_at)
         unseen = np.flatnonzero(~replica.known(slots))
         if chances.size and len(unseen):
-            drawn = values.population.drawn(chances, len(unseen), self._rng(view, 3))
+            drawn = values.population.drawn(chances, len(unseen), self._rng(view, purpose, 3))
             times = self._times(view, rows[unseen])
             if times is not None:
                 drawn = drawn * times

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from topwater.model import FloatArray, IntArray
-from topwater.replica.estimates import JUDGED, Estimates
+from topwater.replica.estimates import JUDGED, TO_EXPECT, Estimates
 from topwater.replica.possible_worlds import fare_of
 from topwater.replica.remote_values import RemoteValues
 from topwater.replica.terms import Terms
@@ -58,7 +58,7 @@ class Outcomes:
         at = view.rows_of(slots)
         # In the order of the election: rows come in any.
         rows = np.concatenate([judged, at[(at >= 0) & ~np.isin(at, judged)]])
-        worlds = self._estimates.worlds(view, scores, order, rows)
+        worlds = self._estimates.worlds(view, scores, order, rows, purpose=TO_EXPECT)
         column = np.full(len(view) + 1, -1)
         column[rows] = np.arange(len(rows))
         believed = np.where(np.isfinite(scores[rows]), scores[rows], -np.inf)
