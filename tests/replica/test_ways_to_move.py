@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.support.taught_moves import KEYS, OWN, SLOTS, Course, taught
+from topwater.model import FloatArray
 from topwater.replica.look_ups import Polls
 from topwater.replica.possible_values import BACK, COUNT, LEVEL, POINTS, TREND, WALK
 from topwater.replica.ways_to_move import WaysToMove
@@ -49,8 +50,14 @@ def test_keys_have_scales_of_their_own_where_they_differ() -> None:
     assert np.median(spread[::2]) > 5.0
 
 
-def test_it_goes_on_after_a_restart() -> None:
-    model, values = taught(lambda rng, _, x: x + rng.normal(0, 2, KEYS))
+@pytest.mark.parametrize("powers", [False, True])
+def test_it_goes_on_after_a_restart(powers: bool) -> None:
+    def course(rng: np.random.Generator, _: int, x: FloatArray) -> FloatArray:
+        noise = rng.normal(0, 2, KEYS)
+        return x * np.exp(noise / 10) if powers else x + noise
+
+    model, values = taught(course)
+    assert model.facts()["powers"]["on"] == powers
     again = WaysToMove()
     again.restore_facts(json.loads(json.dumps(model.facts())))
     import pyarrow as pa
