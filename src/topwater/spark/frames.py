@@ -84,7 +84,7 @@ class Frames:
         rows = rows.filter(F.col("kind") == ANSWER)
         groups = self._groups()
         names = [each.name for each in rows.schema[TOLD].dataType]  # type: ignore[attr-defined]
-        told = rows.select(*_ends(), *groups.values(), "exact", *ESTIMATES, self._told())
+        told = rows.select(*_ends(), *groups.values(), "exact", *ESTIMATES, self._figures())
         taken = {*_ENDS, *groups}
         return told.select(
             *_ENDS,
@@ -100,7 +100,7 @@ class Frames:
         cells = self._cells()
         before = F.array_prepend(cells, F.lit(None))
         cells = F.when(answer, before).otherwise(cells) if self.late else before
-        flat = self._flat(rows, cells, *self._kind(), self._told())
+        flat = self._flat(rows, cells, *self._kind(), self._figures())
         first = F.col(_PLACE) == 0
         kind, rank = F.when(first, WINDOW).otherwise(ITEM), F.when(~first, F.col(_PLACE))
         if self.late:
@@ -187,7 +187,7 @@ class Frames:
             ]
         return found
 
-    def _told(self) -> Column:
+    def _figures(self) -> Column:
         """What is said of the window, with keys of look-ups as the stream has them."""
         form, _ = forms_of(self.query)
         told = F.col(TOLD)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadMaxRows, SupportsTriggerAvailableNow
 
 from topwater.errors import QueryError
+from topwater.spark.read_limits import ReadMaxRows, SupportsTriggerAvailableNow
 from topwater_lab.bids.generator import Bids, bids_from
 
 if TYPE_CHECKING:
