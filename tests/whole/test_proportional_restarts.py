@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from topwater.monitor import TopKMonitor
 from topwater.remote.replay import Replay
+from topwater.replica import Refresher
 from topwater_lab.experiments.world_runs import query_of
 from topwater_lab.experiments.worlds import KINDS, World
 
@@ -23,7 +24,7 @@ def test_a_restart_changes_nothing_while_the_scale_does() -> None:
             found.append([(each.keys, each.freshness) for each in answers])
         assert found[0] == found[1]
         refresher = one._refresher
-        assert refresher is not None
+        assert isinstance(refresher, Refresher)
         moves = refresher.learners.beliefs.values
         taken.append((moves._powers.on, moves._keys._mixed))
         other = TopKMonitor.build(query, other.snapshot(), source=Replay(world.remote))
