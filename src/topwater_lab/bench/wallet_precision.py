@@ -152,11 +152,11 @@ def show(report: dict[str, Any], console: Console) -> None:
         table.add_column(name, justify="left" if name in texts else "right")
     for row in report["rows"]:
         figures = [f"{row[n]:.3f}" for n in numbers]
-        table.add_row(*(row[name] for name in texts), *figures, _told(row))
+        table.add_row(*(row[name] for name in texts), *figures, _with_scatter(row))
     console.print(table)
 
 
-def _told(row: dict[str, Any]) -> str:
+def _with_scatter(row: dict[str, Any]) -> str:
     """By how much ours is ahead of another, with the standard error of that."""
     if row["contender"] == OURS:
         return ""

@@ -11,10 +11,11 @@ from topwater.rspql.parser.cursor import Names
 from topwater.rspql.parser.streaming_clauses import take_apart
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.condition_kinds import Compare, SameTerm
+from topwater.rspql.plan.pattern_variables import variables
 from topwater.rspql.plan.plan import Bind, EventPattern, Fixed
 from topwater.rspql.plan.service_clause import Remote
 from topwater.rspql.plan.solution_modifiers import layers_of
-from topwater.rspql.plan.where_clause import Walker, Where, variables
+from topwater.rspql.plan.where_clause import Walker, Where
 from topwater.rspql.query_text import _algebra
 from topwater.scoring.expressions import Name
 

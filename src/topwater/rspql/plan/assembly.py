@@ -30,7 +30,9 @@ from topwater.rspql.plan.formula_names import (
 )
 from topwater.rspql.plan.further_conditions import FURTHER, bound_further, split_further
 from topwater.rspql.plan.group_by import Grouping
+from topwater.rspql.plan.joined_windows import windows_of
 from topwater.rspql.plan.monotonicity import is_monotone, require_monotone
+from topwater.rspql.plan.pattern_variables import variables, with_casts
 from topwater.rspql.plan.plan import (
     TEXT,
     Bind,
@@ -39,14 +41,13 @@ from topwater.rspql.plan.plan import (
     Holds,
     Plan,
     Refresh,
-    StreamWindow,
 )
 from topwater.rspql.plan.score_formula import Formulas
-from topwater.rspql.plan.service_values import ServiceValues, latest_terms
+from topwater.rspql.plan.service_values import ServiceValues, latest_terms, require_worth
 from topwater.rspql.plan.shown_items import Showing
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
-from topwater.rspql.plan.where_clause import Walker, variables, with_casts
+from topwater.rspql.plan.where_clause import Walker
 from topwater.rspql.plan.written_terms import require_written
 from topwater.rspql.rdf.datatypes import with_kinds
 from topwater.rspql.rdf.term_values import plain_cast, variable_in
@@ -117,7 +118,9 @@ class Composer:
             operator=self.parts.operator,
             form="select" if self.layers.template is None else "construct",
             prefixes=self.names.prefixes,
-            windows=self._windows(),
+            windows=windows_of(
+                self.document, self.names, [*self.parts.windows.values()], self.where.patterns
+            ),
             patterns=tuple(self.where.patterns),
             services=services,
             keys=keys,
@@ -181,7 +184,7 @@ class Composer:
             plan = replace(plan, chosen=True)
         if plan.service is not None:
             require_monotone(self.document, plan)
-        self._require_worth(plan)
+        require_worth(self.document, plan, self.parts)
         return plan
 
     def _bind_choices(self, used: Iterable[set[str]]) -> None:
@@ -416,54 +419,9 @@ class Composer:
         places = [token.start for token in self.document.tokens if token.text[1:] == name]
         return places[-1] if places else self.document.find("ORDER")
 
-    def _windows(self) -> tuple[StreamWindow, ...]:
-        used = {part.window for pattern in self.where.patterns for part in pattern.blocks}
-        found = tuple(each for each in self.parts.windows.values() if each.name in used)
-        first = found[0]
-        for other in found[1:]:
-            if not _close_together(first, other):
-                self.document.fail(
-                    f"<{first.name}> and <{other.name}> are ranked together, and do not close "
-                    "together",
-                    self.names.place(other.name, "FROM"),
-                    "give them the same STEP, and RANGEs that differ by whole STEPs, if at all",
-                )
-        found = tuple(sorted(found, key=lambda each: -each.width))
-        if first.by == "count" and any(each.parts for each in self.where.patterns):
-            self._fail(
-                "WINDOW",
-                "windows by count are joined: each counts its own solutions, and so none closes "
-                "with another",
-                "use windows by time, as [RANGE PT9M STEP PT3M]",
-                last=True,
-            )
-        return found
-
     def _numeric(self, condition: Condition) -> Condition:
         """``IN`` with numbers as comparisons, where remote values are compared."""
         return as_comparisons(condition) if self.remote else condition
-
-    def _require_worth(self, plan: Plan) -> None:
-        """Several values have one way to be chosen, and are all remembered."""
-        said = plan.refresh
-        if not plan.joins_services or self.parts.refresh is None:
-            return
-        refused = {
-            "POLICY": (said.policy not in (None, "worth"), "chosen by worth", "leave POLICY out"),
-            "SPARE": (said.spare is not None, "remembered of all keys", "leave SPARE out"),
-            "AT": (said.at_most is not None, "given a number or a deadline", "leave AT MOST out"),
-        }
-        for word, (found, how, fix) in refused.items():
-            if found:
-                self.document.fail(
-                    f"where more than one number is looked up by the key, values are {how}",
-                    self._place_after(word, self.parts.refresh_at),
-                    fix,
-                )
-
-    def _place_after(self, word: str, at: int) -> int:
-        places = [t.start for t in self.document.tokens if t.word == word and t.start >= at]
-        return places[0] if places else at
 
     def _refresh(self, asked: bool) -> Refresh:
         said = self.parts.refresh
@@ -483,11 +441,3 @@ class Composer:
         places = [each.start for each in self.document.tokens if each.word == token]
         at = (places[-1] if last else places[0]) if places else self.document.find("WHERE", "{")
         self.document.fail(problem, at, fix)
-
-
-def _close_together(one: StreamWindow, other: StreamWindow) -> bool:
-    """Is there for each window of the one a window of the other that closes when it does?"""
-    if one.by != other.by or one.step != other.step:
-        return False
-    apart = one.width - other.width
-    return apart == 0 or (one.by == "time" and apart % one.step == 0)

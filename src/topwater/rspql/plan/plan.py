@@ -447,12 +447,3 @@ class Plan:
 
 def _with_parts(patterns: tuple[EventPattern, ...]) -> list[EventPattern]:
     return [part for pattern in patterns for part in (pattern, *pattern.parts)]
-
-
-def windows_in(plan: Plan, stream: Named) -> set[Named]:
-    """The windows of a plan that are on a stream."""
-    return {
-        window.name
-        for window in plan.windows
-        if window.stream == stream or isinstance(window.stream, Variable)
-    }

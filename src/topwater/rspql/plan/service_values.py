@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import NoReturn
 
 from topwater.rspql.parser.cursor import Names, shown
+from topwater.rspql.parser.streaming_clauses import Streaming
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import columns, free_name
 from topwater.rspql.plan.group_by import Grouping
-from topwater.rspql.plan.plan import TEXT, Further, Service
+from topwater.rspql.plan.pattern_variables import with_casts
+from topwater.rspql.plan.plan import TEXT, Further, Plan, Service
 from topwater.rspql.plan.service_clause import Far, Remote, join_variable
-from topwater.rspql.plan.where_clause import Where, with_casts
+from topwater.rspql.plan.where_clause import Where
 from topwater.rspql.rdf.term_values import variable_in
 from topwater.scoring.expressions import Name, Node
 
@@ -226,3 +228,24 @@ def latest_terms(names: Iterable[str], taken: set[str]) -> dict[str, str]:
         if name not in found:
             found[name] = free_name(name, taken | {*found.values()})
     return found
+
+
+def require_worth(document: Document, plan: Plan, parts: Streaming) -> None:
+    """Several values have one way to be chosen, and are all remembered."""
+    said = plan.refresh
+    if not plan.joins_services or parts.refresh is None:
+        return
+    refused = {
+        "POLICY": (said.policy not in (None, "worth"), "chosen by worth", "leave POLICY out"),
+        "SPARE": (said.spare is not None, "remembered of all keys", "leave SPARE out"),
+        "AT": (said.at_most is not None, "given a number or a deadline", "leave AT MOST out"),
+    }
+    for word, (found, how, fix) in refused.items():
+        if found:
+            at = parts.refresh_at
+            places = [t.start for t in document.tokens if t.word == word and t.start >= at]
+            document.fail(
+                f"where more than one number is looked up by the key, values are {how}",
+                places[0] if places else at,
+                fix,
+            )

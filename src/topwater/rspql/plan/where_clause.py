@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from rdflib.paths import InvPath, Path, SequencePath
 from rdflib.plugins.sparql.parserutils import CompValue
@@ -17,6 +17,7 @@ from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.choices import Choices, with_choices
 from topwater.rspql.plan.condition_kinds import SameTerm
 from topwater.rspql.plan.conditions import Conditions, names_in
+from topwater.rspql.plan.pattern_variables import derived_of, variables, with_casts
 from topwater.rspql.plan.plan import (
     Bind,
     Binding,
@@ -31,7 +32,6 @@ from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.service_clause import Remote, remote_of, triples_text
 from topwater.rspql.plan.solution_modifiers import takes_all
 from topwater.rspql.plan.static_clause import require_of_facts, with_facts
-from topwater.rspql.rdf.term_values import CASTS, KIND
 from topwater.scoring.expressions import Node
 from topwater.scoring.expressions import parse as parse_formula
 
@@ -57,11 +57,6 @@ _REFUSED = {
         "a subquery can't be joined with anything",
         "make the subquery the whole of WHERE, or write one query without it",
     ),
-}
-_DERIVED: dict[str, Literal["lang", "datatype", "str"]] = {
-    "Builtin_LANG": "lang",
-    "Builtin_DATATYPE": "datatype",
-    "Builtin_STR": "str",
 }
 
 
@@ -100,24 +95,6 @@ class Where:
         """The variables that every alternative binds."""
         found = [variables(pattern) for pattern in self.patterns]
         return set.intersection(*found) if found else set()
-
-
-def variables(pattern: EventPattern) -> set[str]:
-    """The variables that a pattern binds."""
-    facts = [fact for part in (pattern, *pattern.parts) for fact in part.facts]
-    triples = (*pattern.triples, *(fact.triple for fact in facts))
-    terms = {str(term) for triple in triples for term in triple if _is_variable(term)}
-    bound = {bind.variable for part in pattern.parts for bind in part.binds}
-    return terms | bound | {bind.variable for bind in pattern.binds}
-
-
-def with_casts(names: set[str]) -> set[str]:
-    """Variables, and the names of the numbers that casts make of them."""
-    return names | {f"{name}{KIND}{to}" for name in names for to in CASTS}
-
-
-def _is_variable(term: Identifier) -> bool:
-    return isinstance(term, Variable)
 
 
 class Walker:
@@ -295,7 +272,7 @@ class Walker:
         """Data that are not in the stream: a file, or looked up as those of a service are."""
         if str(name) in self._parts.files:
             return self._facts(triples, (name,))
-        names = {str(term) for triple in triples for term in triple if _is_variable(term)}
+        names = {str(t) for triple in triples for t in triple if isinstance(t, Variable)}
         return Where(remotes=[Remote(name, triples_text(triples), frozenset(names))])
 
     def _facts(self, triples: list[Any], graphs: tuple[URIRef, ...]) -> Where:
@@ -457,14 +434,6 @@ class Walker:
 
 def _computes(bind: Binding) -> bool:
     return isinstance(bind, Bind | Derived)
-
-
-def derived_of(node: Any) -> Derived | None:
-    """The term that ``BIND`` makes of that of a variable, if it does."""
-    part = _DERIVED.get(getattr(node.expr, "name", ""))
-    if part is None or not isinstance(node.expr.arg, Variable):
-        return None
-    return Derived(str(node.var), str(node.expr.arg), part)
 
 
 def _is_plain(node: Any) -> bool:

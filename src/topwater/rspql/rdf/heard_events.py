@@ -17,7 +17,8 @@ from topwater.model import IntArray
 from topwater.monitor.columns import times_of
 from topwater.monitor.event_time import PaneTimes
 from topwater.rspql.plan.compilation import windows_of
-from topwater.rspql.plan.plan import TIME, EventPattern, Plan, windows_in
+from topwater.rspql.plan.joined_windows import windows_in
+from topwater.rspql.plan.plan import TIME, EventPattern, Plan
 from topwater.rspql.rdf.event_format import Columns, Documents
 from topwater.rspql.rdf.pattern_match import from_stream, solutions, term_texts
 from topwater.rspql.rdf.solutions import Bindings

@@ -18,6 +18,7 @@ from rdflib.term import Variable
 
 from topwater.model import BoolArray, FloatArray, IntArray
 from topwater.rspql.plan.further_conditions import FURTHER
+from topwater.rspql.plan.joined_windows import windows_in
 from topwater.rspql.plan.plan import (
     SILENT,
     TEXT,
@@ -27,7 +28,6 @@ from topwater.rspql.plan.plan import (
     Named,
     Plan,
     Triple,
-    windows_in,
 )
 from topwater.rspql.rdf.event_format import Columns, Documents, literals
 from topwater.rspql.rdf.solutions import Bindings
