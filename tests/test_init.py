@@ -93,7 +93,7 @@ except topwater.EnvironmentProblem as error:
 """
     name = use.split()[-1].removeprefix("topwater.")
     told = f"topwater.{name} needs PySpark, which is not installed"
-    assert ran(WITHOUT + code) == f'{told}\n  fix: pip install "pyspark>=4.3"\n'
+    assert ran(WITHOUT + code) == f'{told}\n  fix: pip install "pyspark>=4.1"\n'
 
 
 def test_without_spark_all_else_works() -> None:

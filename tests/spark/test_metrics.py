@@ -185,12 +185,14 @@ def test_other_queries_are_passed_over() -> None:
 
 
 def test_what_was_not_observed_is_none_or_zero() -> None:
-    seen = Row(windows=2, events=None, missed=2, precision=None, ndcg=0.5, bad=1, new_figure=1)
-    assert Progress.of(told(topwater=seen)) == replace(
+    estimates = {"estimated": 2.0, "precision": 1.5, "ndcg": 1.0}
+    figures = estimates | {"windows": 2.0, "missed": 2.0, "bad": 1.0, "new figure": 1.0}
+    assert Progress.of(told(topwater=Row(figures=[figures]))) == replace(
         PLAIN,
         query="7f",
         windows=2,
         missed=2,
+        precision=0.75,
         ndcg=0.5,
         bad_values=1,
         rows=9,
@@ -210,7 +212,7 @@ def test_what_shards_tell_of_their_states_is_added_up() -> None:
 
 
 def test_rankings_of_one_query_are_told_apart() -> None:
-    first = {"windows": 1, "figures": [{"held": 9, "written": 3, "came": 5}]}
+    first = {"figures": [{"windows": 1, "held": 9, "written": 3, "came": 5}]}
     second = {"results": 2, "state_bytes": 8, "changes": 0}
     seen = {"topwater.near": Row(**second), "topwater#7": Row(**first), "mine": Row(windows=9)}
     found = Progress.all_of(told(**seen))

@@ -12,7 +12,6 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from topwater import TopKQuery, tumbling
 from topwater.model import Answer, Counts, Freshness, LookUp, Row, Window
 from topwater.scoring import Formula
-from topwater.spark.answer_metrics import window_figures
 from topwater.spark.packed_rows import (
     ANSWER,
     FIGURES,
@@ -90,22 +89,6 @@ def test_freshness_problems_and_look_ups_survive() -> None:
         answer.problems,
         answer.looked_up,
     )
-
-
-def test_figures_are_sums_of_all_windows_and_the_most_candidates() -> None:
-    one = replace(ANSWERED, freshness=Freshness(2, 0, 0, 0.5, 0.0, missed=False))
-    other = replace(
-        ANSWERED,
-        candidates=7,
-        freshness=Freshness(2, 0, 0, 0.5, 0.0, missed=True, audited=0.25),
-        problems=(("timeout", 2), ("", 1)),
-    )
-    assert window_figures([one, other]) == {
-        "windows": 2, "candidates": 7, "events": 8, "late": 2, "fetched": 4, "precision": 1.0,
-        "estimated": 2, "audits": 1, "audited": 0.25, "missed": 1,
-        "problem: timeout": 2, "problem: ": 1,
-    }  # fmt: skip
-    assert window_figures([]) == {}
 
 
 @pytest.mark.parametrize(("order", "sign"), [("largest", 1.0), ("smallest", -1.0)])

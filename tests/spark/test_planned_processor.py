@@ -76,7 +76,7 @@ def test_where_a_query_is_planned_nothing_of_topwater_is_loaded() -> None:
     )
     assert run.stderr.decode() == ""
     assert run.stdout.decode().splitlines() == [
-        "value monitor struct<snapshot:binary,shard:int,shards:int,origin:string>",
+        "value monitor struct<snapshot:binary,shard:int,shards:int,origin:string,name:string>",
         "map chunks struct<chunk:binary>",
     ]
 

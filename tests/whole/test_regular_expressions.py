@@ -44,7 +44,7 @@ def test_expressions_are_found_wherever_they_are() -> None:
     found = {(use.where.partition(":")[0], use.how) for use in uses()}
     assert len(uses()) > 60
     assert ("topwater.remote.key_values", "fullmatch") in found  # one with a name
-    assert ("topwater.spark.kafka", "sub") in found  # the name is another module's
+    assert ("topwater.streams.spark_formats", "sub") in found  # the name is another module's
     assert ("topwater.live.folder", "fullmatch") in found  # given away as a method
     assert ("topwater.remote.databases", "search") in found  # one of a tuple
     assert ("topwater.scoring.formula_parser", "scan") in found  # again from where it ended

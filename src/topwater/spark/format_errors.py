@@ -6,17 +6,17 @@ import contextlib
 import re
 from typing import TYPE_CHECKING
 
-from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
 
 from topwater.errors import EnvironmentProblem, QueryError
+from topwater.spark.compat import java_errors
 from topwater.streams.spark_formats import how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CODE = re.compile(r"^\[([A-Z][A-Z_.]+)\]\s*")
-_STATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+_STATE = re.compile(r"SQLSTATE: \w+.*", re.DOTALL)
 _LINKAGE = re.compile(r"java\.lang\.(NoSuch\w+Error|NoClassDefFoundError|AbstractMethodError)\S*")
 _NO_FORMAT = ("DATA_SOURCE_NOT_FOUND", "Failed to find the data source", "Failed to find data")
 _NO_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "NoSuchTableException", "SCHEMA_NOT_FOUND")
@@ -39,7 +39,7 @@ def format_errors(form: str, table: str = "") -> Iterator[None]:
         yield
     except StreamingQueryException:
         raise  # of a query that ran
-    except (PySparkException, Py4JJavaError) as error:
+    except (PySparkException, *java_errors()) as error:
         known = _error_of(error, form, table)
         if known is None:
             raise
