@@ -29,7 +29,7 @@ _OPTIONS = {
 }
 _CONF = ("--conf", "-c")
 _FILE = "--properties-file"
-_LINE = re.compile(r"((?:[^\s=:\\]|\\.)+)\s*[=:]?\s*(.*)")
+_LINE = re.compile(r"((?:[^\s=:\\]|\\.)++)\s*+[=:]?\s*+(.*)")
 
 
 def is_submitted() -> bool:
