@@ -14,7 +14,7 @@ _SHARE = 8
 def nth_greatest(numbers: FloatArray | IntArray, nth: int) -> float:
     """The number that is exceeded by fewer than ``nth`` others, and reached by ``nth``, from 1.
 
-    Every so-manieth number tells about where it is, so few are left to be partitioned. NumPy's
+    A sample of them tells about where it is, so few are left to be partitioned. NumPy's
     partition alone moves all numbers, and takes ten times as long where most are equal.  O(n).
 
     Parameters

@@ -93,7 +93,7 @@ class Replica:
     watched
         The rows of all columns, which know when they were written.
     arrival, arrivals
-        The how-manieth key it was that came to be remembered, and how many came so far.
+        Its number among all keys that ever came to be remembered, and how many came so far.
     names
         Of all these columns.
 
