@@ -39,7 +39,7 @@ def format_errors(form: str, table: str = "") -> Iterator[None]:
         yield
     except StreamingQueryException:
         raise  # of a query that ran
-    except (PySparkException, *java_errors()) as error:
+    except java_errors(PySparkException) as error:
         known = _error_of(error, form, table)
         if known is None:
             raise

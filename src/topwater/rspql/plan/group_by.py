@@ -11,11 +11,12 @@ from rdflib.term import Variable
 from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.choices import Choices, variables_behind
 from topwater.rspql.plan.formula_names import free_name, renamed_tree
+from topwater.rspql.plan.pattern_variables import variables
 from topwater.rspql.plan.plan import TEXT, Bind, Binding, Derived, Pick
 from topwater.rspql.plan.score_formula import Formulas
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
-from topwater.rspql.plan.where_clause import Where, variables
+from topwater.rspql.plan.where_clause import Where
 from topwater.rspql.rdf.term_values import ERROR, KIND, plain_cast, variable_in
 from topwater.scoring.expressions import Call, Expression, Name, Node, parse
 

@@ -11,11 +11,12 @@ from topwater.rspql.parser.tokens import Document
 from topwater.rspql.plan.formula_names import columns, ordered
 from topwater.rspql.plan.further_conditions import FURTHER
 from topwater.rspql.plan.group_by import group_names
+from topwater.rspql.plan.pattern_variables import variables
 from topwater.rspql.plan.plan import TEXT, Service, Shown
 from topwater.rspql.plan.service_clause import Far
 from topwater.rspql.plan.solution_modifiers import Layers
 from topwater.rspql.plan.unbound import fail_unbound
-from topwater.rspql.plan.where_clause import Where, variables
+from topwater.rspql.plan.where_clause import Where
 from topwater.scoring.expressions import Expression, Name, Node
 
 
