@@ -25,6 +25,7 @@ from pyspark.sql.types import (
 )
 
 from topwater.errors import QueryError
+from topwater.query.answer_columns import free_name
 
 if TYPE_CHECKING:
     from topwater.model import Answer, Key, Millis
@@ -183,9 +184,5 @@ def _free(names: Sequence[str], taken: set[str]) -> dict[str, str]:
     """Names that are not taken: with underscores at their ends, if need be."""
     found: dict[str, str] = {}
     for name in names:
-        shown = name
-        while shown in taken:
-            shown += "_"
-        found[name] = shown
-        taken = {*taken, shown}
+        found[name] = free_name(name, {*taken, *found.values()})
     return found
